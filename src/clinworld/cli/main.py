@@ -1,0 +1,6 @@
+"""The `clinworld` command."""
+
+
+def main() -> int:
+    """Run the command line; the exit code."""
+    return 0

@@ -1,0 +1,34 @@
+"""Days are whole numbers from the first visit (day 0); nothing here knows a calendar date."""
+
+import re
+
+_AGE = re.compile(r"^(\d{1,3})-(\d{1,3})$")
+
+
+def week_start(week: int) -> int:
+    """First day of a week; week 0 starts on day 0."""
+    return 7 * week
+
+
+def parse_age_range(text: str) -> tuple[int, int] | None:
+    """(low, high) years of a range such as `45-49`, or None when the text is not one."""
+    match = _AGE.match(text)
+    if not match:
+        return None
+    low, high = int(match[1]), int(match[2])
+    return (low, high) if low <= high else None
+
+
+def runs(days: list[int]) -> list[tuple[int, int]]:
+    """Maximal runs of consecutive days, as (first, last).
+
+    >>> runs([3, 4, 5, 9])
+    [(3, 5), (9, 9)]
+    """
+    found: list[tuple[int, int]] = []
+    for day in days:
+        if found and day == found[-1][1] + 1:
+            found[-1] = (found[-1][0], day)
+        else:
+            found.append((day, day))
+    return found

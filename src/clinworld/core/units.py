@@ -1,0 +1,43 @@
+"""Printed values: the one rounding rule of the package, and readable forms of UCUM codes."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def to_ticks(values: ArrayLike, decimals: int) -> NDArray[np.int64]:
+    """Values as whole multiples of the last printed digit, half to even.
+
+    >>> [int(t) for t in to_ticks([98.24, 98.25], 1)]
+    [982, 982]
+    """
+    return np.rint(np.asarray(values, dtype=np.float64) * 10.0**decimals).astype(np.int64)
+
+
+def from_ticks(ticks: ArrayLike, decimals: int) -> NDArray[np.float64]:
+    """The values that `ticks` print as."""
+    return np.asarray(ticks, dtype=np.float64) / 10.0**decimals
+
+
+def print_tick(tick: int, decimals: int) -> str:
+    """A tick as it stands in a record, always with its decimals.
+
+    >>> print_tick(980, 1), print_tick(-5, 1), print_tick(72, 0)
+    ('98.0', '-0.5', '72')
+    """
+    if decimals == 0:
+        return str(int(tick))
+    sign, whole = ("-" if tick < 0 else ""), abs(int(tick))
+    scale = 10**decimals
+    return f"{sign}{whole // scale}.{whole % scale:0{decimals}d}"
+
+
+_READABLE = {"mm[Hg]": "mmHg", "/min": "/min", "Cel": "°C", "{steps}/d": "steps/d", "{score}": "points", "kcal": "kcal"}
+
+
+def readable_unit(ucum: str) -> str:
+    """A UCUM code as a clinician writes it.
+
+    >>> readable_unit("mm[Hg]"), readable_unit("mmol/L")
+    ('mmHg', 'mmol/L')
+    """
+    return _READABLE.get(ucum, ucum)
