@@ -27,7 +27,7 @@ class Appender:
         self.path = path
         try:
             _cut_torn_line(path)
-            self._file = open(path, "ab", buffering=0)
+            self._file = open(path, "ab", buffering=0)  # noqa: SIM115 - held open until close()
         except OSError as problem:
             raise StoreError(str(path), f"cannot be written ({problem.strerror})", do="Choose another --out.") from None
 
@@ -117,7 +117,7 @@ def hold_lock(folder: Path, *, wait: bool = False) -> Iterator[None]:
     Raises StoreError at once when another process holds it, unless `wait`.
     """
     try:
-        handle = open(folder / ".lock", "a+b")
+        handle = open(folder / ".lock", "a+b")  # noqa: SIM115 - closed by the with below
     except OSError as problem:
         raise StoreError(str(folder), f"cannot be locked ({problem.strerror})", do="Choose another --out.") from None
     with handle:

@@ -1,0 +1,77 @@
+"""What a verb prints: progress to stderr, results to stdout, one JSON document with `--json`, one last line saying what was made."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+
+PROGRESS_AFTER_S = 1.0
+
+
+class Console:
+    """The output of one verb. With `as_json` stdout holds the final document and nothing else; with `quiet` only the last line."""
+
+    def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
+        self.as_json, self.quiet = as_json, quiet
+
+    def say(self, line: str = "") -> None:
+        """A line of the result."""
+        if not self.as_json and not self.quiet:
+            print(line)
+
+    def table(self, rows: list[tuple[str, ...]], *, most: int = 40) -> None:
+        """Aligned columns, cut after `most` rows with the count of the rest."""
+        if not rows:
+            return
+        shown = rows[:most]
+        widths = [min(48, max(len(row[i]) for row in shown)) for i in range(len(shown[0]))]
+        for row in shown:
+            self.say("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        if len(rows) > most:
+            self.say(f"  and {len(rows) - most} more")
+
+    def finish(self, line: str, document: dict[str, Any]) -> None:
+        """The last line, or the document."""
+        if self.as_json:
+            sys.stdout.write(orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY).decode() + "\n")
+        else:
+            print(line)
+
+
+class Progress:
+    """How far long work has come: `step` shows a line on a terminal once a second has passed, nothing elsewhere."""
+
+    def __init__(self, what: str, total: int, *, quiet: bool) -> None:
+        self.what, self.total, self.done = what, total, 0
+        self._shown = not quiet and sys.stderr.isatty()
+        self._began = self._last = time.monotonic()
+
+    def step(self, count: int = 1) -> None:
+        """`count` more are done."""
+        self.done += count
+        now = time.monotonic()
+        if self._shown and now - self._began > PROGRESS_AFTER_S and (now - self._last > 0.1 or self.done == self.total):
+            self._last = now
+            share = self.done / max(1, self.total)
+            left = (now - self._began) * (1 - share) / max(share, 1e-9)
+            bar = ("#" * int(24 * share)).ljust(24, "-")
+            sys.stderr.write(f"\r{self.what} [{bar}] {self.done}/{self.total}, about {left:.0f} s left  ")
+            sys.stderr.flush()
+
+    def close(self) -> None:
+        """Wipe the line."""
+        if self._shown and time.monotonic() - self._began > PROGRESS_AFTER_S:
+            sys.stderr.write("\r\x1b[K")
+
+
+@contextmanager
+def progress(what: str, total: int, *, quiet: bool) -> Iterator[Progress]:
+    """A progress line for the length of a block."""
+    shown = Progress(what, total, quiet=quiet)
+    try:
+        yield shown
+    finally:
+        shown.close()
