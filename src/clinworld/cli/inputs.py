@@ -1,1 +1,98 @@
-def inputs() -> int: ...
+"""`clinworld inputs`."""
+
+from pathlib import Path
+from typing import Any
+
+from clinworld.cli.console import Console
+from clinworld.cli.target import open_job
+from clinworld.core.errors import UsageError, allowed_values, nearest_match
+from clinworld.core.rng import Rng
+from clinworld.knowledge.listing import KINDS, list_rows
+from clinworld.knowledge.load import load_knowledge
+from clinworld.run.build import list_cases
+from clinworld.world.in_force import list_in_force, write_out
+from clinworld.world.job_file import packaged_jobs, read_job
+from clinworld.world.premise import derive_premise
+
+MOST_ROWS = 400
+
+
+def inputs(what: str, *, knowledge: Path | None = None, pack: tuple[Path, ...] = (), json: bool = False, quiet: bool = False) -> int:
+    """List what goes in: a kind of knowledge row, or the values in force in a job.
+
+    Knowledge rows are shown with value, unit, source and status; a job's values with how each came to be: written, default, derived
+    from another, or drawn.
+
+    Parameters
+    ----------
+    what
+        conditions, drugs, analytes, streams, events, artifacts, sources, jobs and so on; or a job file or packaged name.
+    knowledge
+        A folder of further knowledge rows.
+    pack
+        A pack folder from outside the package; may be given several times.
+    json
+        One JSON document on standard output, nothing else.
+    quiet
+        Only the last line, and errors.
+    """
+    console = Console(as_json=json, quiet=quiet)
+    if what == "jobs":
+        return _list_jobs(console)
+    if what in KINDS:
+        return _list_kind(what, knowledge, console)
+    if not Path(what).exists() and what not in [path.stem for path in packaged_jobs()] and "/" not in what and not what.endswith(".yaml"):
+        options = (*KINDS, "jobs", *(path.stem for path in packaged_jobs()))
+        raise UsageError("inputs", f"{what!r} is neither a kind nor a job", allowed_values(options, most=30), nearest=nearest_match(what, options))
+    return _list_job(what, knowledge, pack, console)
+
+
+def _list_jobs(console: Console) -> int:
+    known = load_knowledge()
+    rows = []
+    for path in packaged_jobs():
+        job = read_job(path, known)
+        rows.append({"name": path.stem, "task": job.task, "language": job.language, "cases": len(job.cases) + (job.items or 0)})
+    console.table([(row["name"], row["task"], row["language"], f"{row['cases']} cases") for row in rows])  # type: ignore[misc]  # all text
+    console.finish(f"{len(rows)} packaged jobs; build one with `clinworld build NAME`.", {"jobs": rows})
+    return 0
+
+
+def _list_kind(kind: str, knowledge: Path | None, console: Console) -> int:
+    rows = list_rows(kind, load_knowledge(knowledge))
+    for row in rows:
+        console.say(f"{row.id}  {row.names.en} / {row.names.zh}")
+        for name, value, unit in row.values:
+            console.say(f"    {name} {value} {unit}".rstrip())
+        console.say(f"    source {row.source}, status {row.status}")
+    checked = sum(row.status == "checked" for row in rows)
+    console.finish(
+        f"{len(rows)} {kind}, {checked} of them checked.",
+        {"kind": kind, "rows": [row.to_row() for row in rows]},
+    )
+    return 0
+
+
+def _list_job(name: str, knowledge: Path | None, pack: tuple[Path, ...], console: Console) -> int:
+    setting, job = open_job(name, packs=pack, knowledge_dir=knowledge)
+    rng = Rng(job.seed)
+    document: list[dict[str, Any]] = []
+    cases = list_cases(job, setting.pack, setting.knowledge)
+    for case in cases:
+        premise = derive_premise(case, job, setting.knowledge, rng)
+        listed = list_in_force(case, premise)
+        console.say(case.case_id)
+        console.table([(key, _text(value), how) for key, value, how in listed], most=MOST_ROWS)
+        document.append({"case": write_out(case, premise), "how": {key: how for key, _, how in listed}})
+    if job.without_effect:
+        console.say(f"Without effect here: {', '.join(job.without_effect)}.")
+    console.finish(
+        f"{len(cases)} cases of {job.job_id}, task {job.task}, language {job.language}.",
+        {"job_id": job.job_id, "task": job.task, "language": job.language, "without_effect": job.without_effect, "cases": document},
+    )
+    return 0
+
+
+def _text(value: Any) -> str:
+    text = "none" if value in (None, (), []) else str(value)
+    return text if len(text) <= 48 else text[:47] + "…"

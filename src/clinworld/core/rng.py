@@ -18,6 +18,10 @@ Reals = NDArray[np.float64]
 
 T = TypeVar("T")
 
+_OCTAVES, _CELLS = 53, 64
+_PLACE_BITS = 46  # of the 52 bits of a mantissa, the first 6 name one of 64 cells
+_FIRST_CELL = (1021 - (_OCTAVES - 1)) * _CELLS  # 1021: exponent field of a float in [0.25, 0.5)
+
 _NO_BUFFER = np.zeros(4, dtype=np.uint64)
 
 
@@ -43,15 +47,15 @@ def _place(path: tuple[str | int, ...]) -> tuple[int, int, int]:
 
 
 @lru_cache(maxsize=1)
-def _normal_table() -> Reals:
-    # Inverse normal at cell edges of the upper half; tails finer, by octaves. Built once with exact scalar maths.
+def _normal_table() -> tuple[Reals, Reals]:
+    # (value, slope) of the inverse normal in cells of the upper half, by octave of the tail, finer outwards. Row 0 belongs to the
+    # smallest tails, as floats order them; the last is the tail of one half. Built once with exact scalar maths.
     inverse = NormalDist().inv_cdf
-    rows = []
-    for octave in range(53):
+    edges = np.zeros((_OCTAVES + 1, _CELLS + 1))
+    for octave in range(_OCTAVES):
         low = 2.0 ** -(octave + 2)
-        cells = 64
-        rows.append([-inverse(low + low * k / cells) for k in range(cells + 1)])
-    return np.array(rows)
+        edges[_OCTAVES - 1 - octave] = [-inverse(low + low * k / _CELLS) for k in range(_CELLS + 1)]
+    return edges[:, :-1].ravel(), np.diff(edges, axis=1).ravel()
 
 
 def words_to_uniform(words: Words) -> Reals:
@@ -64,16 +68,17 @@ def words_to_normal(words: Words) -> Reals:
 
     Only shifts, products and sums, so the bits are the same on every CPU.
     """
-    table = _normal_table()
-    negative = (words & np.uint64(1)).astype(bool)
-    tail = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-54  # in (0, 0.5)
-    mantissa, exponent = np.frexp(tail)  # tail = mantissa * 2**exponent, mantissa in [0.5, 1)
-    octave = np.minimum(-exponent - 1, 52)
-    position = (mantissa * 2.0 - 1.0) * 64.0
-    cell = np.minimum(position.astype(np.int64), 63)
-    low, high = table[octave, cell], table[octave, cell + 1]
-    upper: Reals = low + (high - low) * (position - cell)
-    return np.where(negative, -upper, upper)
+    value, slope = _normal_table()
+    tail = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-54  # in (0, 0.5]
+    # A float holds octave, cell and place in the cell one after the other: exponent, first bits and last bits of the mantissa.
+    bits = tail.view(np.int64)
+    cell = (bits >> _PLACE_BITS) - _FIRST_CELL
+    np.maximum(cell, 0, out=cell)
+    normals = (bits & ((1 << _PLACE_BITS) - 1)).astype(np.float64)
+    normals *= 2.0**-_PLACE_BITS
+    normals *= slope.take(cell)
+    normals += value.take(cell)
+    return np.copysign(normals, (words << np.uint64(63)).view(np.float64), out=normals)
 
 
 class Series:

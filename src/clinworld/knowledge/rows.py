@@ -63,8 +63,11 @@ class Stream:
     `scale` linear or log: person level and day-to-day noise are added on that scale (`sd_between`, `sd_within` are on it too).
     `lag1` is the day-to-day autocorrelation of the noise. `saturday`, `sunday`, `monday` are added on the scale. `p_present` is the
     share of people who have the stream at all, `p_off_worn` and `p_off_off` the chance of a missing day after a worn and after a missing
-    one. `role`: wearable (any wearable), evidence (shows a driver, exists for everyone), quality (says how sure a reading is).
+    one. `role`: wearable (any wearable), evidence (shows a driver, exists for everyone), quality (says how sure a reading is), home (a
+    home device), diary (few people keep it; shown only where a pack asks). `mean_m`, `mean_f` are in `ucum` whatever the scale.
     A derived stream is `intercept + slope * parent` on the parent's days, plus its own noise.
+    `per_kg`: change of the true level per kg of body-weight change, with lag `half_time_days` (None: weight does not move it).
+    `diagnostic_high` with `diagnostic_of`: at or above it the named condition would be diagnosed.
     """
 
     id: str
@@ -75,7 +78,7 @@ class Stream:
     decimals: int
     setting: Literal["home", "clinic", "diary", "medication"]
     devices: tuple[str, ...]
-    role: Literal["weight", "wearable", "evidence", "quality", "home", "adherence"]
+    role: Literal["weight", "wearable", "evidence", "quality", "home", "adherence", "diary"]
     scale: Literal["linear", "log"]
     mean_m: float | None
     mean_f: float | None
@@ -97,13 +100,18 @@ class Stream:
     clinician_reads: bool
     source: str
     status: str
+    per_kg: float | None = None
+    half_time_days: float | None = None
+    diagnostic_high: float | None = None
+    diagnostic_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DrugEffect:
     """Mean change of `item` (analyte or stream id) at steady state on `dose` (None: typical dose).
 
-    `unit`: the item's own unit, or "%" for a relative change. `population` any | t2d | obesity | …
+    `unit`: the item's own unit; "%" is always a relative change, so percentage points of an item measured in percent are "pp".
+    `population`: any, or t2d, obesity (the trial population the number belongs to). `half_time_days` None: the item's own.
     """
 
     item: str
@@ -119,7 +127,12 @@ class DrugEffect:
 
 @dataclass(frozen=True, slots=True)
 class Drug:
-    """A drug product: `indications` maps a condition id to the top dose for it; `ladder` rises."""
+    """A drug product: `indications` maps a condition id to the top dose for it; `ladder` rises.
+
+    `off_label` are the indications this product is used for without a licence; those pairs are authored for simulation.
+    Two products may share an ingredient (`rxcui`); `Knowledge.product` picks the one meant for a condition.
+    `min_titration_days` 0: the ladder has one step.
+    """
 
     id: str
     names: Wording
@@ -129,12 +142,13 @@ class Drug:
     indications: tuple[tuple[str, float], ...]
     ladder: tuple[float, ...]
     dose_unit: str
-    frequency: Literal["weekly", "daily", "twice_daily"]
+    frequency: Literal["weekly", "daily", "twice_daily", "three_times_daily", "every_two_weeks"]
     min_titration_days: int
     onset_days: int
     effects: tuple[DrugEffect, ...]
     source: str
     status: str
+    off_label: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,9 +251,10 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """A cause of regain. `observed_in`: streams that show it; empty means only symptoms or nothing show it.
+    """A cause of regain. `observed_in`: streams that show it, or "dose", the prescriptions; empty means only symptoms or nothing show it.
 
-    `normal` and `abnormal` are the levels of the evidence stream, `lead_days` how long before the reversal it moves.
+    `normal` and `abnormal` are typical levels of the evidence stream; on a log-scale stream their ratio, else their difference, is what
+    moves the patient's own level. `lead_days`: how long before the reversal it moves.
     `needs_symptom`: a real symptom must be charted for it to be readable.
     """
 
@@ -257,7 +272,10 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class ContextPhrase:
-    """A phrase allowed or refused beside a symptom. Facets measure, neg, sign, course, therapy are shown; attr, interp, join, gold are not."""
+    """A phrase allowed or refused beside a symptom.
+
+    Facets measure, neg, sign, course, therapy are shown; attr, interp, join, gold are not.
+    """
 
     id: str
     facet: Literal["measure", "neg", "sign", "course", "therapy", "attr", "interp", "join", "gold"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clinworld.access.episodes import Turn, next_turn
-from clinworld.access.view import last_shown_day
+from clinworld.access.view import shown_days
 from clinworld.core.digest import digest_bytes, digest_value
 from clinworld.core.errors import PremiseConflict
 from clinworld.core.rng import Rng
@@ -103,7 +103,7 @@ def make_item(premise: Premise, chart: Chart, job: Job, pack: LoadedPack, rng: R
         rows_used=chart.rows_used,
         remarks=remarks,
     )
-    return replace(item, record=chart.record.until(last_shown_day(item, episode)))
+    return replace(item, record=chart.record.until(shown_days(item, episode)[-1]))
 
 
 def make_gold(item_id: str, premise: Premise, course: Course, chart: Chart, pack: LoadedPack, knowledge: Knowledge) -> GoldRow:

@@ -22,6 +22,7 @@ class Dimension:
     """A scored dimension: which verdict, its direction, how verdicts are joined, and how it enters the headline.
 
     `join`: mean | mean_by_outcome (mean of the two outcome classes). `role`: skill (enters over its floor) | deduct (a factor).
+    `floor`: best_constant (what the best answer that looks at nothing earns) | none.
     """
 
     verdict: str
@@ -29,6 +30,7 @@ class Dimension:
     join: str
     role: str
     paired_with: str | None
+    floor: str = "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,182 @@
+"""A record read back from a prompt, by what the prompt says and nothing else. What offline controls that read, read from."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from clinworld.access.record_text import CLOSE, DOT, LABELS, OPEN
+from clinworld.core.errors import AnswerInvalid
+from clinworld.core.text import Language, load_labels
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredSeries:
+    """One quantity as printed: ascending days and their values. `unit` and `setting` are as a reader sees them."""
+
+    name: str
+    unit: str
+    setting: str
+    days: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredNote:
+    """One note; `source` is as a reader sees it."""
+
+    note_id: str
+    day: int
+    source: str
+    text: str
+    context: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredDose:
+    """One dose ordered on a day."""
+
+    day: int
+    drug: str
+    dose: float
+    unit: str
+    frequency: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredQuestion:
+    """One appended question: the answer field it names, the series it is about and the days it spans, where it says so."""
+
+    field: str
+    about: str
+    days: tuple[int, int] | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What a prompt says. `header` holds the lines above the prescriptions, whole."""
+
+    language: Language
+    last_day: int
+    header: tuple[str, ...]
+    prescriptions: tuple[DeliveredDose, ...]
+    series: Mapping[str, DeliveredSeries]
+    notes: tuple[DeliveredNote, ...]
+    questions: tuple[DeliveredQuestion, ...]
+
+
+_HEAD = re.compile(r"^(\S+) · (.+) \(([^()]*)\)$")
+_NOTE = re.compile(r"^\[([^\]]+)\] d(\d+) ([^:]+): (.*)$")
+_LABEL = re.compile(r"^d(\d+):$")
+_QUESTION = re.compile(r"^\((\d+)\) ")
+_SPAN = re.compile(r"d(\d+)\D{1,4}d(\d+)")
+
+
+def parse_delivered(text: str, language: Language) -> Delivered:
+    """The record and the appended questions of a prompt. Raises AnswerInvalid when the text holds no record."""
+    lines = text.split("\n")
+    if OPEN not in lines or CLOSE not in lines:
+        raise AnswerInvalid("prompt", "no record part", f"a record stands between {OPEN} and {CLOSE} lines")
+    close = len(lines) - 1 - lines[::-1].index(CLOSE)
+    body = lines[lines.index(OPEN) + 1 : close]
+    labels = load_labels(LABELS)
+    marks = [body.index(labels.say(part, language)) for part in ("prescriptions", "measurements", "notes")]
+    header, doses, series, notes = (
+        body[: marks[0] - 1],
+        body[marks[0] + 1 : marks[1] - 1],
+        body[marks[1] + 1 : marks[2] - 1],
+        body[marks[2] + 1 :],
+    )
+    last = re.search(r"d(\d+)\D*$", header[0])
+    return Delivered(
+        language=language,
+        last_day=int(last[1]) if last else 0,
+        header=tuple(header),
+        prescriptions=_read_doses(doses, language),
+        series=_read_series(series, language),
+        notes=_read_notes(notes),
+        questions=tuple(_read_question(line) for line in lines[close + 1 :] if _QUESTION.match(line)),
+    )
+
+
+def _read_doses(lines: list[str], language: Language) -> tuple[DeliveredDose, ...]:
+    doses: list[DeliveredDose] = []
+    drug, unit, frequency = "", "", ""
+    for line in lines:
+        head = _HEAD.match(line)
+        if head:
+            drug, (unit, frequency) = head[1], head[3].split(_fact_forms(language)[1])
+        elif drug:
+            doses += [DeliveredDose(int(day), drug, float(dose), unit, frequency) for day, dose in re.findall(r"d(\d+) ([0-9.e+-]+)", line)]
+    return tuple(doses)
+
+
+def _read_notes(lines: list[str]) -> tuple[DeliveredNote, ...]:
+    notes: list[DeliveredNote] = []
+    for line in lines:
+        match = _NOTE.match(line)
+        if match:
+            notes.append(DeliveredNote(match[1], int(match[2]), match[3], match[4], None))
+        elif line.startswith("  ") and notes:
+            last = notes[-1]
+            notes[-1] = DeliveredNote(last.note_id, last.day, last.source, last.text, line[2:])
+    return tuple(notes)
+
+
+def _read_series(lines: list[str], language: Language) -> dict[str, DeliveredSeries]:
+    found: dict[str, DeliveredSeries] = {}
+    step_pattern, joiner = _fact_forms(language)
+    name, facts, step = "", [""], 1
+    days: list[int] = []
+    values: list[float] = []
+
+    def close() -> None:
+        if name:
+            found[name] = DeliveredSeries(name, facts[0], facts[1], tuple(days), tuple(values))
+
+    for line in lines:
+        head = _HEAD.match(line)
+        if head:
+            close()
+            name, facts, days, values = head[1], head[3].split(joiner), [], []
+            every = [match for fact in facts if (match := step_pattern.match(fact))]
+            step = int(every[0][1]) if every else 1
+        else:
+            _read_values(line, step, days, values)
+    close()
+    return found
+
+
+def _read_values(line: str, step: int, days: list[int], values: list[float]) -> None:
+    tokens = line.split(" ")
+    if not _LABEL.match(tokens[0]):
+        for entry in line.split(", "):
+            day_text, _, value = entry.partition(" ")
+            days.append(int(day_text[1:]))
+            values.append(float(value))
+        return
+    day = 0
+    for token in tokens:
+        if token[0] == "d":
+            day = int(token[1:-1])
+            continue
+        if token != DOT:
+            days.append(day)
+            values.append(float(token))
+        day += step
+
+
+@lru_cache
+def _fact_forms(language: Language) -> tuple[re.Pattern[str], str]:
+    labels = load_labels(LABELS)
+    every = re.escape(labels.say("every", language)).replace(re.escape("{step}"), r"(\d+)")
+    return re.compile(f"^{every}$"), labels.say("fact_joiner", language, space=" ")
+
+
+def _read_question(line: str) -> DeliveredQuestion:
+    names = re.findall(r"`([^`]+)`", line)
+    field = next((name for name in names if name.startswith(("data_quality.", "quant_answer"))), "")
+    about = next((name for name in names if name not in (field,) and not name.startswith("data_quality.")), "")
+    span = _SPAN.search(line)
+    return DeliveredQuestion(field, about, (int(span[1]), int(span[2])) if span else None, line)

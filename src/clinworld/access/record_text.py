@@ -1,0 +1,163 @@
+"""A record as compact text, natively in either language. Every number stands with exactly its decimals.
+
+Grammar, explained to the reader by the label `how_to_read` and read back by `delivered.py`: a series is a heading and then either
+rows `d14: 97.2 . 96.8` (one value a step from the labelled day, `.` where none was made) or a list `d14 6.8, d45 6.5`.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from clinworld.core.errors import KnowledgeError, nearest_match
+from clinworld.core.text import Labels, Language, load_labels
+from clinworld.core.units import readable_unit
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import Analyte
+from clinworld.schema.record import Note, Prescription, Profile, Record, Series
+
+LABELS = Path(__file__).with_name("labels.csv")
+OPEN, CLOSE = "<record>", "</record>"
+ROW_CELLS = 14  # two weeks of a daily series
+LEAST_IN_ROWS = 4  # a few values, or values weeks apart, read better with their days
+DOTS = 2  # up to so many missing cells are dots; a longer gap starts again with a day
+DOT = "."
+_LEADS = np.array([" ", f" {DOT} ", f" {DOT} {DOT} "], dtype=object)
+
+Days = NDArray[np.int64]
+
+
+def render_record(record: Record, language: Language, knowledge: Knowledge) -> str:
+    """The whole text of a record, between `<record>` and `</record>` lines."""
+    labels = load_labels(LABELS)
+    lines = [OPEN, labels.say("days_shown", language, last=record.last_day)]
+    lines += _profile_lines(record.profile, language, knowledge, labels)
+    lines += ["", labels.say("prescriptions", language), *_prescription_lines(record.prescriptions, language, knowledge, labels)]
+    lines += ["", labels.say("measurements", language)]
+    for series in record.series:
+        lines += _series_lines(series, record.profile.sex, language, knowledge, labels)
+    lines += ["", labels.say("notes", language), *_note_lines(record.notes, language, labels), CLOSE]
+    return "\n".join(lines)
+
+
+def _profile_lines(profile: Profile, language: Language, knowledge: Knowledge, labels: Labels) -> list[str]:
+    def named(ids: tuple[str, ...], rows: Mapping[str, object]) -> str:
+        names = [rows[each].names.say(language) if each in rows else each for each in ids]  # type: ignore[attr-defined]  # both kinds have names
+        return labels.say("joiner", language, space=" ").join(names) or labels.say("none_known", language)
+
+    goals = [labels.say(f"goal:{goal}", language) if f"goal:{goal}" in labels else goal.replace("_", " ") for goal in profile.goals]
+    sex = labels.say(f"sex:{profile.sex}", language)
+    lines = [labels.say("patient", language, low=profile.age_low, high=profile.age_high, sex=sex)]
+    if profile.bmi is not None:
+        lines.append(labels.say("bmi", language, bmi=profile.bmi))
+    lines.append(labels.say("conditions", language, names=named(profile.known_conditions, knowledge.conditions)))
+    lines.append(
+        labels.say("goals", language, names=labels.say("joiner", language, space=" ").join(goals) or labels.say("none_known", language))
+    )
+    lines.append(labels.say("devices", language, names=named(profile.devices, knowledge.devices)))
+    return lines
+
+
+def _prescription_lines(prescriptions: tuple[Prescription, ...], language: Language, knowledge: Knowledge, labels: Labels) -> list[str]:
+    groups: dict[tuple[str, str, str], list[Prescription]] = {}
+    for each in prescriptions:
+        groups.setdefault((each.drug, each.unit, each.frequency), []).append(each)
+    lines: list[str] = []
+    for (drug, unit, frequency), doses in groups.items():
+        name = knowledge.drugs[drug].names.say(language) if drug in knowledge.drugs else drug
+        said = labels.say(f"frequency:{frequency}", language)
+        facts = labels.say("fact_joiner", language, space=" ").join((unit, said))
+        head = labels.say("series_head", language, id=drug, name=name, facts=facts)
+        lines += [head, ", ".join(f"d{dose.day} {dose.dose:g}" for dose in sorted(doses, key=lambda dose: dose.day))]
+    return lines or [labels.say("none_known", language)]
+
+
+def _note_lines(notes: tuple[Note, ...], language: Language, labels: Labels) -> list[str]:
+    lines: list[str] = []
+    for note in sorted(notes, key=lambda note: (note.day, note.note_id)):
+        lines.append(f"[{note.note_id}] d{note.day} {labels.say(f'note:{note.source}', language)}: {one_line(note.text.say(language))}")
+        if note.context is not None:
+            lines.append(f"  {one_line(note.context.say(language))}")
+    return lines or [labels.say("no_notes", language)]
+
+
+def one_line(text: str) -> str:
+    """Text with every run of white space as one space, so that it cannot look like another line of the record."""
+    return " ".join(text.split())
+
+
+def _series_lines(series: Series, sex: str, language: Language, knowledge: Knowledge, labels: Labels) -> list[str]:
+    row = knowledge.streams.get(series.name) or knowledge.analytes.get(series.name)
+    if row is None:
+        nearest = nearest_match(series.name, [*knowledge.streams, *knowledge.analytes])
+        raise KnowledgeError("streams, analytes", f"no row for the charted series {series.name!r}", nearest=nearest, do="Add a row.")
+    days, tokens = series.days.astype(np.int64), print_ticks(series)
+    step = choose_step(days)
+    facts = [render_unit(series.unit, language, labels), labels.say(f"setting:{series.setting}", language)]
+    if isinstance(row, Analyte) and row.ucum == series.unit:
+        facts += _reference(row, sex, language, labels)
+    if step > 1:
+        facts.append(labels.say("every", language, step=step))
+    joined = labels.say("fact_joiner", language, space=" ").join(facts)
+    head = labels.say("series_head", language, id=series.name, name=row.names.say(language), facts=joined)
+    if step == 0:
+        return [head, ", ".join([f"d{day} {token}" for day, token in zip(days.tolist(), tokens, strict=True)])]
+    return [head, render_rows(days, tokens, step)]
+
+
+def render_unit(ucum: str, language: Language, labels: Labels) -> str:
+    """A unit as a reader of the language writes it."""
+    return labels.say(f"unit:{ucum}", language) if f"unit:{ucum}" in labels else readable_unit(ucum)
+
+
+def _reference(row: Analyte, sex: str, language: Language, labels: Labels) -> list[str]:
+    low, high = (row.ref_low_f, row.ref_high_f) if sex == "F" else (row.ref_low_m, row.ref_high_m)
+    low_text, high_text = (None if bound is None else f"{bound:.{row.decimals}f}" for bound in (low, high))
+    if low is None and high is None:
+        return []
+    if low is None:
+        return [labels.say("ref_below", language, high=high_text)]
+    if high is None:
+        return [labels.say("ref_above", language, low=low_text)]
+    return [labels.say("ref_between", language, low=low_text, high=high_text)]
+
+
+def print_ticks(series: Series) -> list[str]:
+    """The printed values, each with exactly its decimals."""
+    # JSON prints whole numbers and tenths exactly as a record does, and far faster than one format call a value.
+    if series.decimals > 1:
+        form = " ".join([f"%.{series.decimals}f"] * len(series.ticks))
+        return (form % tuple(series.values().tolist())).split()
+    numbers = series.ticks if series.decimals == 0 else series.ticks / 10.0
+    raw = orjson.dumps(np.ascontiguousarray(numbers), option=orjson.OPT_SERIALIZE_NUMPY)
+    return raw[1:-1].decode().split(",") if len(series.ticks) else []
+
+
+def choose_step(days: Days) -> int:
+    """Days between the cells of a row, or 0 where a list of single days is shorter."""
+    if len(days) < LEAST_IN_ROWS:
+        return 0
+    gaps = days[1:] - days[:-1]
+    step = 1 if int(gaps.min()) == 1 else int(np.gcd.reduce(gaps))
+    missing = gaps // step - 1
+    long = missing > DOTS
+    in_rows = len(days) + 2 * int(missing[~long].sum()) + len("d100: ") * int(np.count_nonzero(long))
+    return step if step <= ROW_CELLS and 2 * in_rows <= len("d100 , ") * len(days) else 0
+
+
+def render_rows(days: Days, tokens: list[str], step: int) -> str:
+    """Rows of at most 14 cells; a new row starts at every 14th cell from day 0 (daily) or from the first day (other steps)."""
+    cells = days if step == 1 else (days - days[0]) // step
+    missing = cells[1:] - cells[:-1] - 1
+    row = cells // ROW_CELLS
+    starts_row = row[1:] > row[:-1]
+    lead = _LEADS[np.minimum(missing, DOTS)]
+    for i in np.flatnonzero(starts_row | (missing > DOTS)).tolist():
+        lead[i] = f"\nd{days[i + 1]}: " if starts_row[i] else f" d{days[i + 1]}: "
+    parts: list[str] = [""] * (2 * len(tokens))
+    parts[0] = f"d{days[0]}: "
+    parts[2::2] = lead.tolist()
+    parts[1::2] = tokens
+    return "".join(parts)

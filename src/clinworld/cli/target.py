@@ -1,0 +1,80 @@
+"""What a verb was pointed at: a job (file or packaged name), a batch folder, or a pack folder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from clinworld.core.digest import digest_value
+from clinworld.core.errors import StampMismatch, UsageError, nearest_match
+from clinworld.core.text import LANGUAGES, Language
+from clinworld.knowledge.load import Knowledge, load_knowledge
+from clinworld.packs.load import LoadedPack, load_pack
+from clinworld.run.batch_files import Batch, find_batch, newest_batch, open_batch
+from clinworld.schema.job import Job
+from clinworld.world.job_file import find_job, read_job
+
+BATCH_FILES = ("batch.json", "audit.jsonl")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setting:
+    """Knowledge and a pack, loaded with what was added from outside."""
+
+    knowledge: Knowledge
+    pack: LoadedPack
+    pack_dirs: tuple[Path, ...]
+    knowledge_dir: Path | None
+
+
+def open_job(
+    name: str, *, language: str | None = None, packs: Sequence[Path] = (), knowledge_dir: Path | None = None
+) -> tuple[Setting, Job]:
+    """The job a name or path means, with everything it needs. Raises JobError, KnowledgeError or PackError."""
+    knowledge = load_knowledge(knowledge_dir)
+    job = read_job(find_job(name), knowledge)
+    if language is not None and (chosen := check_language(language)) != job.language:
+        job = replace(job, language=chosen, digest=digest_value([job.digest, chosen]))
+    return Setting(knowledge, load_pack(job.task, extra_dirs=packs), tuple(packs), knowledge_dir), job
+
+
+def open_batch_target(target: str, *, packs: Sequence[Path] = (), knowledge_dir: Path | None = None) -> tuple[Setting, Batch]:
+    """The batch in a folder, with the pack and knowledge it was built with."""
+    batch = open_batch(Path(target))
+    facts = batch.facts()
+    recorded = Path(facts.knowledge_folders[0]) if facts.knowledge_folders else None
+    folders = (*packs, Path(facts.pack_folder)) if facts.pack_folder and not packs else tuple(packs)
+    knowledge = load_knowledge(knowledge_dir or recorded)
+    return Setting(knowledge, load_pack(facts.pack, extra_dirs=folders), folders, knowledge_dir or recorded), batch
+
+
+def check_language(language: str) -> Language:
+    """A language of the product, or a UsageError naming them."""
+    for known in LANGUAGES:
+        if language == known:
+            return known
+    raise UsageError("--language", f"{language!r}", "allowed: " + ", ".join(LANGUAGES), nearest=nearest_match(language, LANGUAGES))
+
+
+def is_batch(target: str) -> bool:
+    """True when a path names a batch folder."""
+    path = Path(target)
+    return path.is_dir() and any((path / name).exists() for name in BATCH_FILES)
+
+
+def is_pack(target: str) -> bool:
+    """True when a path names a pack folder."""
+    return (Path(target) / "pack.yaml").is_file()
+
+
+def choose_batch(job: Job, out: Path, stamp: str | None) -> Batch | None:
+    """The newest batch of a job under `out` with its digest, the one named by `stamp`, or None when there is none.
+
+    Raises StampMismatch when batches exist but the job file was edited since.
+    """
+    if stamp is None:
+        return newest_batch(out, job.job_id, job.digest)
+    batch = find_batch(out, job.job_id, stamp)
+    found = batch.facts().job_digest
+    if found != job.digest:
+        raise StampMismatch(str(batch.folder), f"it was built from job digest {found}", f"the file's is {job.digest}", do="Build again.")
+    return batch

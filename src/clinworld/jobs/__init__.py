@@ -1,0 +1,1 @@
+"""Example jobs, shipped with the package and found by name."""

@@ -1,0 +1,131 @@
+"""One row of a knowledge file, read cell by cell: exact types, closed choices, and errors that name file, row and cell."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from clinworld.core.errors import KnowledgeError, allowed_values, nearest_match
+from clinworld.core.text import Wording
+from clinworld.knowledge.rows import STATUSES
+
+_ID = re.compile(r"^[a-z][A-Za-z0-9_]*$")  # capitals only because the driver names of the job contract have some
+
+
+class Cells:
+    """The cells of one row. `where` names the row, `hyperkalaemia.csv, line 4` for example.
+
+    Values are text (CSV) or already typed (YAML); an empty cell is None, never zero. Several words in a CSV cell stand between `|`.
+    """
+
+    def __init__(self, values: Mapping[str, Any], where: str) -> None:
+        self.values, self.where = values, where
+
+    def fail(self, column: str, found: object, allowed: str, *, nearest: str | None = None, do: str = "") -> KnowledgeError:
+        """The error for one cell of this row."""
+        name = self.values.get("id")
+        where = f"{self.where}{f' ({name})' if isinstance(name, str) and name else ''}, {column}"
+        return KnowledgeError(where, f"found {found!r}", allowed, nearest=nearest, do=do)
+
+    def word(self, column: str) -> str:
+        """Text that may not be empty."""
+        value = self.maybe_word(column)
+        if not value:
+            raise self.fail(column, "", "a value is required", do="Fill the cell.")
+        return value
+
+    def maybe_word(self, column: str) -> str:
+        """Text, "" when the cell is empty."""
+        value = self.values.get(column)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise self.fail(column, value, "text is expected", do="Put the value in quotes.")
+        return value.strip()
+
+    def id(self, column: str = "id", *, dots: bool = False) -> str:
+        """A lower-snake name; with `dots`, names joined by dots."""
+        value = self.word(column)
+        if not _ID.match(value.replace(".", "_") if dots else value):
+            raise self.fail(column, value, "ids are words joined by _", do="Use letters, digits and _.")
+        return value
+
+    def words(self, column: str) -> tuple[str, ...]:
+        """Words between `|`, or the entries of a list, each once; () when empty."""
+        value = self.values.get(column)
+        parts = value if isinstance(value, list) else [part.strip() for part in value.split("|")] if value else []
+        for part in parts:
+            if not isinstance(part, str) or not part:
+                raise self.fail(column, part, "words are expected, separated by |")
+            if parts.count(part) > 1:
+                raise self.fail(column, part, "each word stands once", do="Remove one of them.")
+        return tuple(parts)
+
+    def choice(self, column: str, options: Iterable[str], *, empty: bool = False) -> str:
+        """One of a closed list; with `empty` also ""."""
+        value = self.maybe_word(column)
+        known = tuple(options)
+        if value not in known and not (empty and not value):
+            raise self.fail(column, value, allowed_values(known, most=30), nearest=nearest_match(value, known))
+        return value
+
+    def flag(self, column: str) -> bool:
+        """true or false."""
+        value = self.values.get(column)
+        if isinstance(value, bool):
+            return value
+        if value not in ("true", "false"):
+            raise self.fail(column, value, allowed_values(("true", "false")))
+        return bool(value == "true")
+
+    def maybe_number(self, column: str, low: float | None = None, high: float | None = None) -> float | None:
+        """A finite number within [low, high], None when the cell is empty."""
+        value = self.values.get(column)
+        if value is None or value == "":
+            return None
+        if isinstance(value, str):
+            try:
+                value = float(value)
+            except ValueError:
+                raise self.fail(column, value, "a number is expected") from None
+        if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
+            raise self.fail(column, value, "a finite number is expected")
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise self.fail(column, value, f"allowed: {'' if low is None else f'{low:g}'} to {'' if high is None else f'{high:g}'}")
+        return float(value)
+
+    def number(self, column: str, low: float | None = None, high: float | None = None) -> float:
+        """A finite number within [low, high]; an empty cell is an error."""
+        value = self.maybe_number(column, low, high)
+        if value is None:
+            raise self.fail(column, "", "a number is required", do="Fill the cell.")
+        return value
+
+    def maybe_whole(self, column: str, low: int, high: int) -> int | None:
+        """A whole number within [low, high], None when the cell is empty."""
+        value = self.maybe_number(column, low, high)
+        if value is None:
+            return None
+        if value != int(value):
+            raise self.fail(column, value, "a whole number is expected")
+        return int(value)
+
+    def whole(self, column: str, low: int, high: int) -> int:
+        """A whole number within [low, high]; an empty cell is an error."""
+        value = self.maybe_whole(column, low, high)
+        if value is None:
+            raise self.fail(column, "", "a whole number is required", do="Fill the cell.")
+        return value
+
+    def wording(self, column: str) -> Wording:
+        """The text of `column_en` and `column_zh`; both must be there."""
+        return Wording(self.word(f"{column}_en"), self.word(f"{column}_zh"))
+
+    def maybe_wording(self, column: str) -> Wording | None:
+        """The text in both languages, or None when both cells are empty."""
+        if not self.maybe_word(f"{column}_en") and not self.maybe_word(f"{column}_zh"):
+            return None
+        return self.wording(column)
+
+    def origin(self) -> tuple[str, str]:
+        """The row's source id and status."""
+        return self.word("source"), self.choice("status", STATUSES)

@@ -1,0 +1,82 @@
+"""Names, texts and codes: one thing per name, both languages, check digits that add up."""
+
+import re
+from collections.abc import Iterator
+
+from clinworld.core.text import Wording
+from clinworld.knowledge.load import KINDS, Knowledge, spoken_names
+from clinworld.knowledge.places import place_of
+from clinworld.schema.finding import Finding
+
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_LOINC = re.compile(r"^([0-9]{1,7})-([0-9])$")
+
+
+def check_names(knowledge: Knowledge) -> Iterator[Finding]:
+    """No id, name or alias of a kind stands for two things, whatever its case; streams and analytes share one set of names."""
+    for kinds in (("streams", "analytes"), *((kind,) for kind in KINDS if kind not in ("streams", "analytes"))):
+        owner: dict[str, str] = {}
+        for kind in kinds:
+            for key, row in knowledge.table(kind).items():
+                for name in dict.fromkeys(name.casefold() for name in (key, *spoken_names(kind, row))):
+                    place = place_of(kind, key)
+                    if name in owner:
+                        yield Finding("name_stands_for_one_thing", f"{place}, names", repr(name), f"taken by {owner[name]}")
+                    owner.setdefault(name, place)
+
+
+def check_languages(knowledge: Knowledge) -> Iterator[Finding]:
+    """The English text holds no Chinese character and the Chinese text at least one."""
+    for place, wording in _wordings(knowledge):
+        if _HAN.search(wording.en):
+            yield Finding("both_languages_native", place, repr(wording.en), "English in the English text")
+        if not _HAN.search(wording.zh):
+            yield Finding("both_languages_native", place, repr(wording.zh), "Chinese in the Chinese text")
+
+
+def check_repeated_texts(knowledge: Knowledge) -> Iterator[Finding]:
+    """No two events, and no two look-alikes of one condition, are told in the same words."""
+    groups = {"events": [(place_of("events", key, "text"), row.text) for key, row in knowledge.events.items()]}
+    for key, condition in knowledge.conditions.items():
+        groups[key] = [(place_of("conditions", key, f"look_alikes ({a.condition})"), a.text) for a in condition.look_alikes]
+    for texts in groups.values():
+        seen: dict[str, str] = {}
+        for place, wording in texts:
+            for text in (wording.en.casefold(), wording.zh):
+                if text in seen:
+                    yield Finding("text_stands_once", place, repr(text), f"said already by {seen[text]}")
+                seen.setdefault(text, place)
+
+
+def check_loinc(knowledge: Knowledge) -> Iterator[Finding]:
+    """A LOINC code ends in its own check digit (mod 10)."""
+    for kind in ("analytes", "streams"):
+        for key, row in knowledge.table(kind).items():
+            if row.loinc and not has_loinc_check_digit(row.loinc):
+                yield Finding("loinc_check_digit", place_of(kind, key, "loinc"), row.loinc, "digits, a dash and their mod 10 check digit")
+
+
+def has_loinc_check_digit(code: str) -> bool:
+    """Whether a code is digits, a dash and the mod 10 (Luhn) check digit of those digits.
+
+    >>> has_loinc_check_digit("4548-4"), has_loinc_check_digit("4548-5"), has_loinc_check_digit("HbA1c")
+    (True, False, False)
+    """
+    match = _LOINC.match(code)
+    if match is None:
+        return False
+    doubled = "".join(str(2 * int(digit) if place % 2 == 0 else int(digit)) for place, digit in enumerate(reversed(match[1])))
+    return (10 - sum(map(int, doubled)) % 10) % 10 == int(match[2])
+
+
+def _wordings(knowledge: Knowledge) -> Iterator[tuple[str, Wording]]:
+    for kind in KINDS:
+        for key, row in knowledge.table(kind).items():
+            for cell in ("names", "text", "context", "explains"):
+                wording = getattr(row, cell, None)
+                if isinstance(wording, Wording):
+                    yield place_of(kind, key, cell), wording
+    for key, condition in knowledge.conditions.items():
+        for alike in condition.look_alikes:
+            place = place_of("conditions", key, f"look_alikes ({alike.condition})")
+            yield from ((place, alike.text), (place, alike.discriminator))

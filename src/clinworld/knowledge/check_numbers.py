@@ -1,0 +1,154 @@
+"""Numbers that must be in order, printable and inside their bounds."""
+
+from collections.abc import Iterator
+
+from clinworld.core.units import from_ticks, to_ticks
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.places import place_of
+from clinworld.knowledge.rows import Analyte, Stream
+from clinworld.schema.finding import Finding
+
+
+def check_bounds(knowledge: Knowledge) -> Iterator[Finding]:
+    """Bounds rise and stand on the printed grid; reference limits, means and diagnostic limits lie inside them."""
+    for kind in ("analytes", "streams"):
+        for key, row in knowledge.table(kind).items():
+            if not row.hard_low < row.hard_high:
+                allowed = f"hard_high above {row.hard_low:g}"
+                yield Finding("bounds_in_order", place_of(kind, key, "hard_high"), f"{row.hard_high:g}", allowed)
+            for cell in ("hard_low", "hard_high"):
+                value = getattr(row, cell)
+                if abs(float(from_ticks(to_ticks(value, row.decimals), row.decimals)) - value) > 1e-9 * max(1.0, abs(value)):
+                    yield Finding("bounds_printable", place_of(kind, key, cell), f"{value:g}", f"a value of {row.decimals} decimals")
+            for cell in ("ref_low_m", "ref_high_m", "ref_low_f", "ref_high_f", "mean_m", "mean_f", "diagnostic_high"):
+                inside = getattr(row, cell, None)
+                if inside is not None and not row.hard_low <= inside <= row.hard_high:
+                    allowed = f"{row.hard_low:g} to {row.hard_high:g}"
+                    yield Finding("bounds_in_order", place_of(kind, key, cell), f"{inside:g}", allowed)
+    for key, analyte in knowledge.analytes.items():
+        for low, high, sex in ((analyte.ref_low_m, analyte.ref_high_m, "m"), (analyte.ref_low_f, analyte.ref_high_f, "f")):
+            if low is not None and high is not None and low >= high:
+                yield Finding("bounds_in_order", place_of("analytes", key, f"ref_high_{sex}"), f"{high:g}", f"above ref_low_{sex}, {low:g}")
+
+
+def check_ages(knowledge: Knowledge) -> Iterator[Finding]:
+    """An age range starts before it ends."""
+    for kind in ("events", "conditions"):
+        for key, row in knowledge.table(kind).items():
+            if row.age_low is not None and row.age_high is not None and row.age_low >= row.age_high:
+                yield Finding("ages_in_order", place_of(kind, key, "age_high"), str(row.age_high), f"above {row.age_low}")
+
+
+def check_ladders(knowledge: Knowledge) -> Iterator[Finding]:
+    """A ladder has doses above zero that rise, and a waiting time between steps where there is more than one."""
+    for key, drug in knowledge.drugs.items():
+        place = place_of("drugs", key, "ladder")
+        full = ", ".join(f"{dose:g}" for dose in drug.ladder)
+        if not drug.ladder:
+            yield Finding("ladder_rises", place, "no dose", "at least one dose")
+        for number, (low, high) in enumerate(zip((0.0, *drug.ladder), drug.ladder, strict=False)):
+            if high <= low:
+                yield Finding(
+                    "ladder_rises", f"{place}[{number}]", f"{high:g} after {low:g}", f"a ladder must rise; the full ladder: {full}"
+                )
+
+
+def check_effects(knowledge: Knowledge) -> Iterator[Finding]:
+    """An effect belongs to a dose of the ladder, and its unit is the item's own, pp or %; each effect stands once."""
+    for key, drug in knowledge.drugs.items():
+        seen: set[tuple[str, float | None, str]] = set()
+        for number, effect in enumerate(drug.effects):
+            place = place_of("drugs", key, f"effects[{number}] ({effect.item})")
+            if effect.dose is not None and effect.dose not in drug.ladder:
+                full = ", ".join(f"{dose:g}" for dose in drug.ladder)
+                yield Finding("effect_is_usable", f"{place}, dose", f"{effect.dose:g}", f"a dose of the ladder: {full}")
+            row = knowledge.analytes.get(effect.item) or knowledge.streams.get(effect.item)
+            units = ("%", "pp" if row is not None and row.ucum == "%" else row.ucum if row is not None else "")
+            if effect.unit not in units:
+                yield Finding("effect_is_usable", f"{place}, unit", effect.unit, " or ".join(units))
+            address = (effect.item, effect.dose, effect.population)
+            if address in seen:
+                yield Finding("effect_is_usable", place, "the same item, dose and population again", "each stands once")
+            seen.add(address)
+
+
+def check_levels(knowledge: Knowledge) -> Iterator[Finding]:
+    """A starting level's mean lies between its low and high, and these inside the item's bounds.
+
+    Physiology is claimed exactly where there are levels.
+    """
+    for key, condition in knowledge.conditions.items():
+        if condition.has_physiology != bool(condition.levels):
+            found = f"{condition.has_physiology} with {len(condition.levels)} levels"
+            yield Finding("level_is_usable", place_of("conditions", key, "has_physiology"), found, "true exactly where levels are given")
+        items = [level.item for level in condition.levels]
+        for number, level in enumerate(condition.levels):
+            place = place_of("conditions", key, f"levels[{number}] ({level.item})")
+            if items.count(level.item) > 1:
+                yield Finding("level_is_usable", place, "the item again", "each item stands once")
+            if not level.low < level.mean < level.high:
+                yield Finding("level_is_usable", place, f"mean {level.mean:g}", f"between low {level.low:g} and high {level.high:g}")
+            row = knowledge.analytes.get(level.item) or knowledge.streams.get(level.item)
+            if row is not None and not (row.hard_low <= level.low and level.high <= row.hard_high):
+                allowed = f"inside {row.hard_low:g} to {row.hard_high:g}"
+                yield Finding("level_is_usable", place, f"{level.low:g} to {level.high:g}", allowed)
+
+
+def check_diagnostic_limits(knowledge: Knowledge) -> Iterator[Finding]:
+    """A patient without a diagnosis starts under its limit; one with it starts at or over it."""
+    limits: dict[str, Analyte | Stream] = {}
+    for kind in ("analytes", "streams"):
+        for key, row in knowledge.table(kind).items():
+            if (row.diagnostic_high is None) != (not row.diagnostic_of):
+                place = place_of(kind, key, "diagnostic_of")
+                yield Finding("diagnosis_holds", place, repr(row.diagnostic_of), "diagnostic_high and diagnostic_of together, or neither")
+            elif row.diagnostic_high is not None:
+                limits[key] = row
+                if row.diagnostic_of not in knowledge.conditions:
+                    yield Finding("diagnosis_holds", place_of(kind, key, "diagnostic_of"), repr(row.diagnostic_of), "an id of a condition")
+    for key, condition in knowledge.conditions.items():
+        for number, level in enumerate(condition.levels):
+            limit = limits.get(level.item)
+            if limit is None or limit.diagnostic_high is None:
+                continue
+            place = place_of("conditions", key, f"levels[{number}] ({level.item})")
+            if limit.diagnostic_of != key and level.high >= limit.diagnostic_high:
+                allowed = f"under {limit.diagnostic_high:g}, where {limit.diagnostic_of} would be diagnosed"
+                yield Finding("diagnosis_holds", f"{place}, high", f"{level.high:g}", allowed)
+            if limit.diagnostic_of == key and level.low < limit.diagnostic_high:
+                yield Finding(
+                    "diagnosis_holds", f"{place}, low", f"{level.low:g}", f"at least {limit.diagnostic_high:g}, the diagnostic limit"
+                )
+
+
+def check_drivers(knowledge: Knowledge) -> Iterator[Finding]:
+    """A driver with evidence says from where to where the stream moves and when; one without says nothing of it."""
+    for key, driver in knowledge.drivers.items():
+        place = place_of("drivers", key, "evidence")
+        told = (driver.normal is not None, driver.abnormal is not None, driver.lead_days is not None)
+        if told != (bool(driver.evidence),) * 3:
+            yield Finding(
+                "driver_evidence_is_whole", place, repr(driver.evidence), "evidence, normal, abnormal and lead_days together, or none"
+            )
+        stream = knowledge.streams.get(driver.evidence)
+        if stream is None:
+            continue
+        if driver.evidence not in driver.observed_in:
+            yield Finding("driver_evidence_is_whole", place_of("drivers", key, "observed_in"), str(driver.observed_in), driver.evidence)
+        if driver.normal == driver.abnormal:
+            yield Finding(
+                "driver_evidence_is_whole", place_of("drivers", key, "abnormal"), f"{driver.abnormal}", "a level other than normal"
+            )
+        for cell in ("normal", "abnormal"):
+            value = getattr(driver, cell)
+            if value is not None and not stream.hard_low <= value <= stream.hard_high:
+                allowed = f"{stream.hard_low:g} to {stream.hard_high:g}"
+                yield Finding("driver_evidence_is_whole", place_of("drivers", key, cell), f"{value:g}", allowed)
+
+
+def check_missing_days(knowledge: Knowledge) -> Iterator[Finding]:
+    """Missing days come in runs: off after an off day is at least as likely as off after a worn one."""
+    for key, stream in knowledge.streams.items():
+        if stream.p_off_off < stream.p_off_worn:
+            place = place_of("streams", key, "p_off_off")
+            yield Finding("missing_days_run", place, f"{stream.p_off_off:g}", f"at least p_off_worn, {stream.p_off_worn:g}")

@@ -1,0 +1,25 @@
+"""Gold of a forecast, from the premise: what will happen, why, and the days on which the picture turns or seems to.
+
+Nothing charted is read here; `gold.py` derives the same from the chart alone. Called when an item is made.
+"""
+
+from clinworld.knowledge.load import Knowledge
+from clinworld.schema.gold import ForecastGold, TurningPoint
+from clinworld.schema.premise import Premise
+
+REVERSAL = "reversal"
+
+
+def derive_gold(premise: Premise, knowledge: Knowledge) -> ForecastGold:
+    """The answer the premise fixes, turning points by day. An event that will happen warrants action; a forecast has no red flag."""
+    event_occurs = premise.outcome == "regain"
+    points = [TurningPoint(fault.first_day, knowledge.artifacts[fault.kind].turning_kind, fault.kind) for fault in premise.artifacts]
+    if event_occurs and premise.reversal_day is not None:
+        points.append(TurningPoint(premise.reversal_day, "real", REVERSAL))
+    return ForecastGold(
+        event_occurs=event_occurs,
+        drivers=(premise.driver,),
+        turning_points=tuple(sorted(points, key=lambda point: (point.day, point.kind, point.cause))),
+        has_red_flag=False,
+        is_action_warranted=event_occurs,
+    )

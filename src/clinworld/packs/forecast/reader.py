@@ -1,0 +1,156 @@
+"""The honest reader: what can be said from a delivered text by comparing each series with its own past.
+
+It sees the text of the prompt and nothing else. Faulty home readings are discounted by the clinic scale; a cause counts when its series
+has moved by enough, and by more than noise. What it looks for stands in `reader_rules.csv`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from math import sqrt
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from clinworld.access.delivered import Delivered, DeliveredSeries
+from clinworld.core.tables import load_csv
+from clinworld.packs.forecast.answering import number, say
+from clinworld.packs.forecast.appended import answer_appended
+
+RULES = Path(__file__).with_name("reader_rules.csv")
+HOME_SCALE, CLINIC_SCALE = "weight", "weight_clinic"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A cause and the series that shows it: `least` is a change in its unit, or a share of the earlier level."""
+
+    driver: str
+    series: str
+    sign: int
+    least: float
+    is_share: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A series that has moved: how many times the least that counts."""
+
+    rule: Rule
+    times: float
+
+
+def read_forecast(delivered: Delivered) -> dict[str, Any]:
+    """A whole answer, read from a delivered text."""
+    moves = find_moves(delivered)
+    is_rising = has_risen(delivered)
+    is_scale_off = scales_disagree(delivered)
+    will_happen = bool(moves) or is_rising
+    risk = number("risk_with_evidence") if moves else number("risk_weight_only" if is_rising else "risk_quiet")
+    names = [move.rule.driver for move in moves[:1]] or ["unknown_or_multifactorial"]
+    names += [each for each in ("unknown_or_multifactorial", "inadequate_treatment_duration") if each not in names][:1]
+    cited = [cite_last(delivered, move.rule.series) for move in moves[:2]]
+    cited += [cite_last(delivered, name) for name in (CLINIC_SCALE, HOME_SCALE) if name in delivered.series][:1]
+    language = delivered.language
+    told = [say("seen_moved", language, name=move.rule.series) for move in moves]
+    told += [say("seen_weight", language)] if is_rising else []
+    answer: dict[str, Any] = {
+        "forecast": {
+            "risk": risk,
+            "risk_category": "high" if moves else ("elevated" if is_rising else "low"),
+            "confidence": number("confidence_usual"),
+            "key_predictive_evidence": told or [say("seen_quiet", language)],
+        },
+        "drivers": [
+            {"rank": rank, "driver": name, "causal_status": "plausible_contributor", "evidence_for": cited[:1]}
+            for rank, name in enumerate(names, start=1)
+        ],
+        "action": {
+            "selected_action_class": "A3" if will_happen else "A0",
+            "specific_action": say("discuss" if will_happen else "watch", language),
+            "what_not_to_do": [say("avoid_haste", language), say("avoid_blame", language)],
+            "clinician_review_required": will_happen,
+            "followup_interval": say("next_month", language),
+        },
+        "data_quality": {
+            "data_sufficiency": "sufficient",
+            "signal_quality": {HOME_SCALE: "unreliable"} if is_scale_off else {},
+            "note": say("note_scale" if is_scale_off else "note_plain", language),
+        },
+        "cited_evidence": cited,
+        "management_plan": say("plan_discuss" if will_happen else "plan_watch", language),
+    }
+    return answer_appended(answer, delivered)
+
+
+def find_moves(delivered: Delivered) -> list[Move]:
+    """The series that have moved towards a cause, the furthest first."""
+    moves: list[Move] = []
+    for rule in load_rules():
+        series = delivered.series.get(rule.series)
+        times = times_moved(series, rule, delivered.last_day) if series else None
+        if times is not None and times >= 1:
+            moves.append(Move(rule, times))
+    return sorted(moves, key=lambda move: -move.times)
+
+
+def times_moved(series: DeliveredSeries, rule: Rule, last_day: int) -> float | None:
+    """How far the latest readings lie from the first third, as multiples of what counts; None with too few readings."""
+    values = series.values
+    if len(values) < number("least_readings"):
+        return None
+    n_early = max(1, len(values) // 3)
+    n_late = min(len(values) - n_early, max(2, sum(day > last_day - number("late_days") for day in series.days)))
+    early, late = values[:n_early], values[-n_late:]
+    level = fmean(early)
+    least = rule.least * abs(level) if rule.is_share else rule.least
+    steps = [(b - a) ** 2 / 2 for a, b in pairwise(values)]
+    error = sqrt(fmean(steps) * (1 / n_early + 1 / n_late))
+    return rule.sign * (fmean(late) - level) / max(least, number("least_z") * error)
+
+
+def has_risen(delivered: Delivered) -> bool:
+    """Whether the latest two clinic weights, or the median of the latest home weights, lie well above the low point."""
+    clinic, home = delivered.series.get(CLINIC_SCALE), delivered.series.get(HOME_SCALE)
+    if clinic and len(clinic.values) > 2:
+        values: Sequence[float] = clinic.values
+        latest = min(values[-2:])
+    elif home and len(home.values) >= number("least_readings"):
+        values = _rolling_median(home.values)
+        latest = values[-1]
+    else:
+        return False
+    low = min(values)
+    return latest >= low + max(number("regain_share") * (values[0] - low), number("regain_kg"))
+
+
+def _rolling_median(values: Sequence[float]) -> list[float]:
+    half = 3  # of a window of seven
+    return [median(values[max(0, i - half) : i + half + 1]) for i in range(len(values))]
+
+
+def scales_disagree(delivered: Delivered) -> bool:
+    """Whether the home weight lies far from the clinic weight at the latest clinic weighing, either way."""
+    clinic, home = delivered.series.get(CLINIC_SCALE), delivered.series.get(HOME_SCALE)
+    if not clinic or not home:
+        return False
+    day = clinic.days[-1]
+    near = [value for at, value in zip(home.days, home.values, strict=True) if abs(at - day) <= 7]
+    latest = home.values[-2:]
+    return any(abs(median(part) - clinic.values[-1]) > number("scale_gap_kg") for part in (near, latest) if part)
+
+
+def cite_last(delivered: Delivered, name: str) -> str:
+    """The latest reading of a series, in the form a prompt asks for."""
+    return f"{name}@{delivered.series[name].days[-1]}"
+
+
+@lru_cache
+def load_rules() -> tuple[Rule, ...]:
+    """The reader's rules, in table order."""
+    columns = ("driver", "series", "moves", "least", "is_share", "source", "status")
+    return tuple(
+        Rule(row["driver"], row["series"], 1 if row["moves"] == "up" else -1, float(row["least"]), row["is_share"] == "1")
+        for row in load_csv(RULES, columns)
+    )

@@ -1,0 +1,257 @@
+"""Cases nobody wrote: a plausible patient, drug and course for each drawn item of a job.
+
+Each value has its own address under the case id, so that one more field moves no other; shares of labels are exact by largest
+remainder. What is drawn agrees by construction (days leave room for the reversal, the loss fits the pace); `check_premise` still decides.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, cast
+
+from clinworld.core.digest import digest_value
+from clinworld.core.errors import JobError
+from clinworld.core.rng import Rng, Series
+from clinworld.core.tables import load_csv
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import Drug
+from clinworld.schema.job import ArtifactClass, Case, Controls, DeclaredArtifact, DistractorLevel, EventDensity, Facts, Job
+from clinworld.world.job_case import default_case
+from clinworld.world.job_keys import load_job_keys, read_default
+from clinworld.world.job_task import MIX_AXES
+from clinworld.world.pace import descent_limit_kg_per_day
+
+_WEIGHTS = Path(__file__).resolve().parents[1] / "knowledge" / "draw_weights.csv"
+_LOW_RESPONSE, _POOR, _NO_DRIVER = "biological_low_response", "poor_medication_adherence", "unknown_or_multifactorial"
+_ALWAYS = ("smart_scale", "wearable")
+_CLINIC = "clinic_scale"
+_OBESITY = "obesity"
+_PRINTED_KG = 0.1  # weights are printed to this, and rounding may not take the loss over the limit
+
+
+@lru_cache(maxsize=1)
+def load_draw_weights() -> Mapping[str, Mapping[str, float]]:
+    """Kind of choice → id → weight; for devices the weight is the chance of having one."""
+    weights: dict[str, dict[str, float]] = {}
+    for row in load_csv(_WEIGHTS, ("kind", "id", "weight", "source", "status")):
+        weights.setdefault(row["kind"], {})[row["id"]] = float(row["weight"])
+    return weights
+
+
+def draw_cases(job: Job, knowledge: Knowledge, rng: Rng) -> tuple[Case, ...]:
+    """The `items` drawn cases of a job, in addition to the written ones. Ids are opaque; labels follow the job's mix exactly."""
+    n = job.items or 0
+    ids = _draw_ids(job, n)
+    pins = {axis: _spread_labels(axis, job, n, rng) for axis in MIX_AXES}
+    base = default_case("drawn", knowledge)
+    for driver in dict.fromkeys(pins["driver"]):
+        if knowledge.drivers[driver].needs_symptom:
+            found, rule = f"driver {driver}", "it shows only in a told symptom, and drawn cases tell none"
+            raise JobError(f"{job.path}, mix.driver", found, rule, do="Write such cases out by hand.")
+    return tuple(
+        _draw_case(_Draws(case_id, knowledge, rng), {axis: labels[i] for axis, labels in pins.items() if labels}, base)
+        for i, case_id in enumerate(ids)
+    )
+
+
+def _draw_ids(job: Job, n: int) -> list[str]:
+    taken = dict.fromkeys(case.case_id for case in job.cases)
+    ids = []
+    for i in range(n):
+        attempt = 0
+        while (case_id := "D" + digest_value([job.seed, "drawn", i, attempt], length=8)) in taken:
+            attempt += 1
+        taken[case_id] = None
+        ids.append(case_id)
+    return ids
+
+
+def _spread_labels(axis: str, job: Job, n: int, rng: Rng) -> list[str]:
+    """`n` labels in the shares of the mix, in an order that tells nothing; empty when the job does not mix this axis."""
+    shares = {key.partition(".")[2]: float(share) for key, share in job.mix if key.startswith(axis + ".")}
+    if (axis, "balanced") in job.mix:
+        labels = load_job_keys()["latent"]["outcome"].allowed if axis == "outcome" else tuple(load_draw_weights()[axis])
+        shares = dict.fromkeys(labels, 1.0)
+    if not shares:
+        return []
+    listed = [label for label, count in count_by_share(shares, n).items() for _ in range(count)]
+    return [listed[i] for i in rng.at("mix", axis).order(n)]
+
+
+def count_by_share(shares: Mapping[str, float], n: int) -> dict[str, int]:
+    """How many of `n` each label gets, by largest remainder; ties go to the label that stands first.
+
+    >>> count_by_share({"regain": 1.0, "maintain": 1.0}, 5)
+    {'regain': 3, 'maintain': 2}
+    """
+    total = math.fsum(shares.values())
+    exact = {label: n * share / total for label, share in shares.items()}
+    counts = {label: math.floor(value + 1e-9) for label, value in exact.items()}
+    rest = sorted(exact, key=lambda label: counts[label] - exact[label])
+    for label in rest[: n - sum(counts.values())]:
+        counts[label] += 1
+    return counts
+
+
+class _Draws:
+    """The draws of one case, each at its own address."""
+
+    def __init__(self, case_id: str, knowledge: Knowledge, rng: Rng) -> None:
+        self.case_id, self.knowledge, self._rng = case_id, knowledge, rng
+
+    def at(self, name: str) -> Series:
+        """The series of one field."""
+        return self._rng.at(self.case_id, "draw", name)
+
+    def happens(self, name: str, p: float) -> bool:
+        """True with chance p."""
+        return self.at(name).chance() < p
+
+    def between(self, name: str, row: str, *, most: float = math.inf) -> float:
+        """Uniform between the `_low` and `_high` rows of the parameter table, and never above `most`."""
+        low, high = self.knowledge.parameter(f"draw_{row}_low"), self.knowledge.parameter(f"draw_{row}_high")
+        return min(low, most) + (min(high, most) - min(low, most)) * self.at(name).chance()
+
+    def choose(self, kind: str, options: Iterable[str] | None = None) -> str:
+        """One id by weight, among `options` when given."""
+        weights = load_draw_weights()[kind]
+        names = [name for name in weights if options is None or name in options]
+        aim = self.at(kind).chance() * math.fsum(weights[name] for name in names)
+        for name in names:
+            aim -= weights[name]
+            if aim < 0:
+                return name
+        return names[-1]
+
+
+def _draw_case(draws: _Draws, pins: Mapping[str, str], base: Case) -> Case:
+    knowledge = draws.knowledge
+    disease = pins.get("disease") or draws.choose("disease")
+    outcome = pins.get("outcome") or ("regain" if draws.happens("outcome", knowledge.parameter("premise_p_regain")) else "maintain")
+    driver = (pins.get("driver") or draws.choose("driver")) if outcome == "regain" else _NO_DRIVER
+    index_day = int(draws.choose("index_day"))
+    devices = _draw_devices(draws, disease)
+    facts = _draw_facts(draws, base.facts, disease, driver, index_day, devices)
+    return Case(draws.case_id, facts, _draw_controls(draws, base.controls, outcome, driver, index_day, devices), frozenset())
+
+
+def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, index_day: int, devices: tuple[str, ...]) -> Facts:
+    knowledge = draws.knowledge
+    known = load_draw_weights()["drug"]
+    drug = knowledge.drugs[draws.choose("drug", [name for name in known if disease in dict(knowledge.drugs[name].indications)])]
+    sex: Literal["F", "M"] = "F" if draws.happens("sex", 0.5) else "M"
+    bmi = round(draws.between("bmi", "bmi_obesity" if disease == _OBESITY else "bmi"), 1)
+    start = round(bmi * _draw_height(draws, sex) ** 2, 1)
+    return replace(
+        base,
+        disease=disease,
+        drug=drug.id,
+        dose_steps=_draw_doses(draws, drug, disease, index_day),
+        devices=devices,
+        age_range=_draw_ages(draws, disease),
+        sex=sex,
+        bmi=bmi,
+        comorbidities=_draw_comorbidities(draws, disease),
+        start_weight=start,
+        nadir_weight=round(start - _draw_loss(draws, start, drug, driver, index_day), 1),
+    )
+
+
+def _draw_height(draws: _Draws, sex: str) -> float:
+    number = draws.knowledge.parameter
+    cut = number("draw_height_cut_sd")
+    mean = number("draw_height_f_m" if sex == "F" else "draw_height_m_m")
+    return mean + number("draw_height_sd_m") * min(cut, max(-cut, draws.at("height").gauss()))
+
+
+def _draw_ages(draws: _Draws, disease: str) -> str:
+    number = draws.knowledge.parameter
+    width = int(number("draw_age_width"))
+    condition = draws.knowledge.conditions[disease]
+    low = max(int(number("draw_age_low")), condition.age_low or 0)
+    high = int(number("draw_age_high"))
+    if condition.age_high is not None:
+        high = min(high, condition.age_high - width + 1)
+    first = width * draws.at("age").whole(-(-low // width), max(-(-low // width), high // width))
+    return f"{first}-{first + width - 1}"
+
+
+def _draw_devices(draws: _Draws, disease: str) -> tuple[str, ...]:
+    """A home scale and a wearable for everyone; others by chance, likelier when they report what is followed in the disease."""
+    knowledge = draws.knowledge
+    followed = set(knowledge.conditions[disease].signals)
+    followed |= {knowledge.analytes[name].group for name in followed if name in knowledge.analytes}
+    owned = list(_ALWAYS)
+    for device, p in load_draw_weights()["device"].items():
+        reports_disease = device != _CLINIC and bool(followed & set(knowledge.devices[device].reports))
+        if draws.happens(f"device {device}", knowledge.parameter("draw_p_device_of_disease") if reports_disease else p):
+            owned.append(device)
+    return tuple(owned)
+
+
+def _draw_doses(draws: _Draws, drug: Drug, disease: str, index_day: int) -> tuple[float, ...]:
+    """The first steps of the ladder: at most what is indicated, and what the days up to the index day leave room for."""
+    rungs = [dose for dose in drug.ladder if dose <= dict(drug.indications)[disease]] or [drug.ladder[0]]
+    room = 1 + (index_day // drug.min_titration_days if drug.min_titration_days else len(rungs))
+    most = min(len(rungs), room, int(draws.knowledge.parameter("draw_steps_most")))
+    return tuple(rungs[: draws.at("dose_steps").whole(1, most)])
+
+
+def _draw_comorbidities(draws: _Draws, disease: str) -> tuple[str, ...]:
+    if not draws.happens("has_comorbidity", draws.knowledge.parameter("draw_p_comorbidity")):
+        return ()
+    return (draws.choose("comorbidity", [name for name in load_draw_weights()["comorbidity"] if name != disease]),)
+
+
+def _draw_loss(draws: _Draws, start: float, drug: Drug, driver: str, index_day: int) -> float:
+    """kg lost up to the low point: little for a low responder, within the pace for everyone."""
+    lowers = any(effect.item.startswith("weight") and effect.mean < 0 for effect in drug.effects)
+    row = "loss_low_response" if driver == _LOW_RESPONSE else ("loss" if lowers else "loss_neutral")
+    most = descent_limit_kg_per_day(draws.knowledge) * index_day
+    return start * draws.between("loss", row, most=(most - _PRINTED_KG) / start)
+
+
+def _draw_controls(draws: _Draws, base: Controls, outcome: str, driver: str, index_day: int, devices: tuple[str, ...]) -> Controls:
+    number = draws.knowledge.parameter
+    rest = int(number("draw_course_after_reversal"))
+    first = -(-(index_day + int(number("draw_reversal_after_low"))) // 7)
+    course_end = int(draws.choose("course_end", [day for day in load_draw_weights()["course_end"] if int(day) >= 7 * first + rest]))
+    last = min((index_day + int(number("draw_reversal_after_high"))) // 7, (course_end - rest) // 7)
+    level = draws.choose("distractor_level")
+    return replace(
+        base,
+        outcome="regain" if outcome == "regain" else "maintain",
+        driver=driver,
+        reversal_week=draws.at("reversal_week").whole(first, last) if outcome == "regain" else None,
+        regain_slope=round(draws.between("regain_slope", "slope"), 2),
+        index_time_T=index_day,
+        course_end_day=course_end,
+        adherence_low=round(draws.between("adherence_low", "adherence_poor" if driver == _POOR else "adherence_steady"), 2),
+        noise=_draw_noise(draws, index_day, devices),
+        distractor_level=cast("DistractorLevel", level),
+        event_density=_draw_density(draws, base.event_density, level, index_day),
+    )
+
+
+def _draw_noise(draws: _Draws, index_day: int, devices: tuple[str, ...]) -> tuple[DeclaredArtifact, ...]:
+    number = draws.knowledge.parameter
+    if not draws.happens("has_fault", number("draw_p_fault")):
+        return ()
+    rows = draws.knowledge.artifacts
+    kinds = [kind for kind in load_draw_weights()["fault"] if not rows[kind].needs or set(rows[kind].needs) & set(devices)]
+    first = int(number("draw_fault_first_week"))
+    week = draws.at("fault_week").whole(first, max(first, index_day // 7 - 2))
+    span = read_default(load_job_keys()["noise"]["span_days"])
+    return (DeclaredArtifact(cast("ArtifactClass", draws.choose("fault", kinds)), week, span),)
+
+
+def _draw_density(draws: _Draws, base: EventDensity, level: str, index_day: int) -> EventDensity:
+    """Rates of complaints and life events; a high distractor level comes with the rate it needs."""
+    rate = draws.between("symptom_rate", "symptom_rate")
+    if level != "none":
+        row = "events_distractors_low" if level == "low" else "events_distractors_high_least"
+        rate = max(rate, draws.knowledge.parameter(row) * 7 / index_day)
+    rates = {"symptom_rate": math.ceil(100 * rate) / 100, "life_event_rate": round(draws.between("life_event_rate", "life_event_rate"), 2)}
+    return replace(base, **rates)

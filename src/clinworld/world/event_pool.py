@@ -1,0 +1,219 @@
+"""Which everyday events a patient can have, and which of them come up. Decides no day and no id; `notes.py` calls it.
+
+Admission depends on who the patient is, what is known of them and what the answer is; the draw is weighted and without replacement.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinworld.core.errors import PremiseConflict
+from clinworld.core.rng import Series, words_to_uniform
+from clinworld.core.tables import load_csv
+from clinworld.knowledge.load import HERE, Knowledge
+from clinworld.knowledge.rows import BenignEvent
+from clinworld.schema.premise import Premise
+
+Flags = NDArray[np.bool_]
+
+DENSITY = "event_density_mismatch"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventPool:
+    """Every event row, with what admission and the draw need as arrays over the rows.
+
+    `marks` are 64-bit digests of the row ids; `topics` number the topics; `per_weight` is -1/weight; `faults` say why a text may never
+    be charted ("" when it may).
+    """
+
+    rows: tuple[BenignEvent, ...]
+    marks: NDArray[np.uint64]
+    is_drawn: Flags
+    per_weight: NDArray[np.float64]
+    topics: NDArray[np.int64]
+    is_life: Flags
+    is_exertional: Flags
+    is_tempting: Flags
+    age_low: NDArray[np.float64]
+    age_high: NDArray[np.float64]
+    barred_by: dict[str, Flags]  # "sex:F", "axis:season", "shadows:hypertension" → the rows it bars
+    faults: tuple[str, ...]
+    heavy_bmi: float
+    elderly_years: float
+    most_redraws: int
+
+
+@lru_cache(maxsize=4)
+def load_pool(knowledge: Knowledge) -> EventPool:
+    """The event rows of a knowledge as arrays."""
+    rows = tuple(knowledge.events.values())
+    topics = {topic: n for n, topic in enumerate(dict.fromkeys(row.topic for row in rows))}
+    words = answer_words(knowledge)
+    barred: dict[str, list[bool]] = {}
+    for n, row in enumerate(rows):
+        other_sex = {"F": "sex:M", "M": "sex:F"}.get(row.sex)
+        for name in (other_sex, f"axis:{row.axis}" if row.axis else None, *(f"shadows:{shadow}" for shadow in row.shadows)):
+            if name:
+                barred.setdefault(name, [False] * len(rows))[n] = True
+    return EventPool(
+        rows=rows,
+        marks=np.array([int.from_bytes(blake2b(row.id.encode(), digest_size=8).digest(), "big") for row in rows], dtype=np.uint64),
+        is_drawn=np.array([row.weight > 0 for row in rows], dtype=bool),
+        per_weight=np.array([-1 / row.weight if row.weight else -np.inf for row in rows], dtype=np.float64),
+        topics=np.array([topics[row.topic] for row in rows], dtype=np.int64),
+        is_life=np.array([row.kind == "life" for row in rows], dtype=bool),
+        is_exertional=np.array([row.is_exertional for row in rows], dtype=bool),
+        is_tempting=np.array([bool(row.shadows) for row in rows], dtype=bool),
+        age_low=np.array([-np.inf if row.age_low is None else row.age_low for row in rows], dtype=np.float64),
+        age_high=np.array([np.inf if row.age_high is None else row.age_high for row in rows], dtype=np.float64),
+        barred_by={name: np.array(flags, dtype=bool) for name, flags in barred.items()},
+        faults=tuple(find_answer_word(_texts(row), words) for row in rows),
+        heavy_bmi=knowledge.parameter("events_heavy_bmi"),
+        elderly_years=knowledge.parameter("events_elderly_years"),
+        most_redraws=int(knowledge.parameter("events_most_redraws")),
+    )
+
+
+@lru_cache(maxsize=4)
+def answer_words(knowledge: Knowledge) -> re.Pattern[str]:
+    """A pattern of every word that would say a driver or the outcome: their ids and names, and the words of `answer_words.csv`.
+
+    A longer English word that contains one is harmless.
+    """
+    names = [row["word"] for row in load_csv(HERE / "answer_words.csv", ("id", "language", "word", "unless", "what", "source", "status"))]
+    wordings = {key: row.names for key, row in knowledge.drivers.items()} | {key: row.names for key, row in knowledge.outcomes.items()}
+    for key, wording in wordings.items():
+        names += [key, key.replace("_", " "), wording.en, wording.zh]
+    parts = [rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])" if name.isascii() else re.escape(name) for name in dict.fromkeys(names)]
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+@lru_cache(maxsize=1024)
+def find_answer_word(texts: tuple[str, ...], words: re.Pattern[str]) -> str:
+    """The first answer word that stands in one of the texts, "" when none does."""
+    return next((found[0] for text in texts if (found := words.search(text))), "")
+
+
+def admit_events(pool: EventPool, premise: Premise) -> Flags:
+    """The rows this patient can have: right sex and age, not mistaken for the driver or anything known, no denied axis."""
+    patient = premise.patient
+    names = [f"sex:{patient.sex}", *(f"axis:{axis}" for axis in premise.distractor_axes)]
+    names += [f"shadows:{name}" for name in (premise.driver, patient.disease, *patient.comorbidities)]
+    admitted = pool.is_drawn & (pool.age_low <= patient.age_low) & (pool.age_high >= patient.age_high)
+    is_frail = patient.age_high >= pool.elderly_years or (patient.bmi is not None and patient.bmi >= pool.heavy_bmi)
+    if is_frail:
+        admitted &= ~pool.is_exertional
+    for name in names:
+        if name in pool.barred_by:
+            admitted &= ~pool.barred_by[name]
+    return admitted
+
+
+def count_denied(pool: EventPool, axes: Iterable[str]) -> int:
+    """How many rows the denied axes keep out."""
+    return sum(int(pool.barred_by[name].sum()) for axis in axes if (name := f"axis:{axis}") in pool.barred_by)
+
+
+@dataclass(slots=True)
+class EventDraw:
+    """The draw of one patient's events in one stretch of the course: what is admitted, and what has come up so far (`used`).
+
+    Each slot has its own keys -ln(u)/w, one per row and a function of the slot and the row id alone: a row added to the table changes
+    the slots it wins, and another only where the row it displaced there wins a later one. `may_recur`: when topics run out they may come
+    again, then rows; otherwise running out is a conflict. Rows in `avoided` come up only when there are no others.
+    """
+
+    pool: EventPool
+    admitted: Flags
+    where: str
+    taken_texts: Collection[str]
+    may_recur: bool
+    used: list[int]
+    avoided: Sequence[int] = ()
+
+    def draw(self, n: int, kinds: Flags, series: Series, *, skip: int = 0) -> list[int]:
+        """Row numbers for the slots from `skip` on, `n` slots in all, among the rows flagged in `kinds`.
+
+        Raises PremiseConflict when the rows run out, or a slot fails its checks more often than the redraw limit.
+        """
+        if skip >= n:
+            return []
+        keys = _slot_keys(self.pool, series, n)
+        wanted = self.admitted & kinds
+        topics = self.pool.topics
+        open_topics = np.ones(int(topics.max()) + 1, dtype=bool)
+        open_topics[topics[self.used]] = False
+        open_rows = wanted.copy()
+        open_rows[self.used] = False
+        chosen: list[int] = []
+        for slot in range(skip, n):
+            row = self._draw_slot(keys[slot], self._choose_free(wanted, open_rows, open_topics[topics]), n, wanted)
+            open_rows[row] = open_topics[topics[row]] = False
+            chosen.append(row)
+        self.used += chosen
+        return chosen
+
+    def _choose_free(self, wanted: Flags, open_rows: Flags, is_open_topic: Flags) -> Flags:
+        free = open_rows & is_open_topic
+        if len(self.avoided):
+            fresh = free.copy()
+            fresh[self.avoided] = False
+            free = fresh if fresh.any() else free
+        if not self.may_recur or free.any():
+            return free
+        return open_rows.copy() if open_rows.any() else wanted.copy()
+
+    def _draw_slot(self, keys: NDArray[np.float64], free: Flags, n: int, wanted: Flags) -> int:
+        fault = ""
+        for _ in range(self.pool.most_redraws):
+            row = int(np.argmin(np.where(free, keys, np.inf)))
+            if not free[row]:
+                raise _too_few(self.where, n, int(wanted.sum()), len(set(self.pool.topics[wanted].tolist())), fault)
+            fault = self._check_text(row)
+            if not fault:
+                return row
+            free[row] = False
+        raise PremiseConflict(
+            self.where,
+            f"{self.pool.most_redraws} drawn events whose text may not stand in the record (the last: {fault})",
+            f"an event is drawn at most {self.pool.most_redraws} times",
+            do="Correct the texts in knowledge/events.csv.",
+            kind="event_redraws_exhausted",
+        )
+
+    def _check_text(self, row: int) -> str:
+        if self.pool.faults[row]:
+            return f"{self.pool.rows[row].id} says {self.pool.faults[row]!r}"
+        repeated = next((text for text in _texts(self.pool.rows[row]) if text in self.taken_texts), "")
+        return f"{self.pool.rows[row].id} repeats {repeated!r}" if repeated else ""
+
+
+def _too_few(where: str, n: int, rows: int, topics: int, fault: str) -> PremiseConflict:
+    return PremiseConflict(
+        where,
+        f"{n} events declared",
+        f"{topics} topics in {rows} event rows fit this patient" + (f" ({fault})" if fault else ""),
+        do="Lower the event density or add rows to knowledge/events.csv.",
+        kind=DENSITY,
+    )
+
+
+def _slot_keys(pool: EventPool, series: Series, n: int) -> NDArray[np.float64]:
+    # One addressed word a slot, mixed with each row's own digest: as many independent draws as slots × rows for the price of one address.
+    mixed = series.words(n)[:, None] ^ pool.marks[None, :]
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64 finaliser
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    uniform = words_to_uniform(mixed ^ (mixed >> np.uint64(31)))
+    keys: NDArray[np.float64] = np.log(uniform + 2.0**-54) * pool.per_weight
+    return keys
+
+
+def _texts(row: BenignEvent) -> tuple[str, ...]:
+    context = (row.context.en, row.context.zh) if row.context else ()
+    return (row.text.en, row.text.zh, *context)

@@ -1,0 +1,115 @@
+"""On which days events are told: a renewal layout with clusters, the same for every kind of event and blind to the answer.
+
+Decides days only; what is told on them is drawn elsewhere. Real symptoms that are drawn, not written, can use the same sampler.
+"""
+
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from clinworld.core.errors import PremiseConflict
+from clinworld.core.rng import Series
+from clinworld.knowledge.load import Knowledge
+
+
+class DayRules(NamedTuple):
+    """The numbers of the layout: first day, share and length of follow-ups, spread of the other gaps, and what is drawn again."""
+
+    first_day: int
+    look_alike_margin: int
+    p_follow_up: float
+    follow_up_low: float
+    follow_up_high: float
+    least_gap: float
+    gap_log_sd: float
+    most_late_share: float
+    spread_from: int
+    most_layouts: int
+
+
+@lru_cache(maxsize=4)
+def load_day_rules(knowledge: Knowledge) -> DayRules:
+    """The layout numbers of a knowledge."""
+    value = knowledge.parameter
+    return DayRules(
+        first_day=int(value("events_first_day")),
+        look_alike_margin=int(value("events_look_alike_margin")),
+        p_follow_up=value("events_p_follow_up"),
+        follow_up_low=value("events_follow_up_low"),
+        follow_up_high=value("events_follow_up_high"),
+        least_gap=value("events_least_gap"),
+        gap_log_sd=value("events_gap_log_sd"),
+        most_late_share=value("events_most_late_share"),
+        spread_from=int(value("events_spread_from")),
+        most_layouts=int(value("events_most_layouts")),
+    )
+
+
+def draw_note_days(n: int, first: int, last: int, taken: Collection[int], series: Series, rules: DayRules, where: str) -> list[int]:
+    """`n` distinct days in [first, last], ascending, none of them in `taken`.
+
+    Raises PremiseConflict when there are fewer free days than events.
+    """
+    return next(_draw_layouts(n, first, last, taken, series, rules, where), [])
+
+
+def draw_spread_days(n: int, first: int, last: int, taken: Collection[int], series: Series, rules: DayRules, where: str) -> list[int]:
+    """As `draw_note_days`, drawn again while too many lie in the last third; after a bounded number the last layout stands."""
+    days: list[int] = []
+    late_from = first + 2 * (last - first) / 3
+    for days in _draw_layouts(n, first, last, taken, series, rules, where):
+        if n < rules.spread_from or sum(day > late_from for day in days) <= rules.most_late_share * n:
+            break
+    return days
+
+
+def _draw_layouts(
+    n: int, first: int, last: int, taken: Collection[int], series: Series, rules: DayRules, where: str
+) -> Iterator[list[int]]:
+    free = set(range(first, last + 1)).difference(taken)
+    if n > len(free):
+        raise PremiseConflict(
+            where,
+            f"{n} events between day {first} and day {last}",
+            f"{len(free)} days are free",
+            do="Lower the event density or lengthen the course.",
+            kind="event_density_mismatch",
+        )
+    for layout in range(rules.most_layouts if n else 0):
+        yield _settle(_lay_out(n, first, last, series, layout, rules), free)
+
+
+def _lay_out(n: int, first: int, last: int, series: Series, layout: int, rules: DayRules) -> list[int]:
+    # Gaps before, between and after the events; a gap between two is a follow-up or a lognormal share of what is left. What is left
+    # at the ends is shared out evenly, so that events do not pile up there.
+    start = layout * 3 * (n + 1)
+    shares = np.exp(rules.gap_log_sd * series.normal(n + 1, start=start))
+    chance = series.uniform(2 * (n + 1), start=start + n + 1)
+    ends, shares[0] = shares[0] + shares[n], (shares[0] + shares[n]) * chance[0]
+    shares[n] = ends - shares[0]
+    fixed = np.full(n + 1, rules.least_gap)
+    follow_up = chance[: n + 1] < rules.p_follow_up
+    fixed[follow_up] = rules.follow_up_low + (rules.follow_up_high - rules.follow_up_low) * chance[n + 1 :][follow_up]
+    follow_up[[0, n]] = False
+    fixed[[0, n]] = 0.0
+    span = last - first + 1
+    left = span - float(fixed.sum())
+    if left < span / 2:  # dense: no room for the fixed gaps, so shares only
+        fixed[:], left = 0.0, float(span)
+        follow_up[:] = False
+    shares[follow_up] = 0.0
+    positions = np.cumsum(fixed + shares * (left / float(shares.sum())))[:n]
+    return [first + min(span - 1, int(position)) for position in positions]
+
+
+def _settle(wanted: list[int], free: set[int]) -> list[int]:
+    # Each event on its own free day: the wanted one, or the nearest, the earlier of two equally near.
+    left = set(free)
+    settled: list[int] = []
+    for day in wanted:
+        place = day if day in left else min(left, key=lambda other: (abs(other - day), other))
+        left.remove(place)
+        settled.append(place)
+    return sorted(settled)

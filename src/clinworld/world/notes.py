@@ -1,0 +1,228 @@
+"""What the patient told and what the routine panel printed: dated notes, and apart from them why each one is there.
+
+Real symptoms come from the premise in their words; everyday events, distractors and look-alikes are drawn so that neither day, id nor
+order tells their kind. Called by `world/build.py`; the days are laid out in `note_days.py`, the rows drawn in `event_pool.py`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Literal, NamedTuple
+
+from clinworld.core.errors import PremiseConflict
+from clinworld.core.rng import Rng
+from clinworld.core.text import Wording
+from clinworld.knowledge.load import Knowledge
+from clinworld.schema.premise import PlannedSymptom, Premise
+from clinworld.schema.record import Note, NoteOrigin, NoteSource
+from clinworld.world.event_pool import (
+    DENSITY,
+    EventDraw,
+    EventPool,
+    admit_events,
+    answer_words,
+    count_denied,
+    find_answer_word,
+    load_pool,
+)
+from clinworld.world.note_days import draw_note_days, draw_spread_days, load_day_rules
+from clinworld.world.panel import render_panel
+
+Kind = Literal["real", "benign", "life", "look_alike", "distractor", "panel"]
+
+
+class ObservedNotes(NamedTuple):
+    """Notes in charted order (day, then opaque id), why each stands there, which mechanisms acted, and the rows used."""
+
+    notes: tuple[Note, ...]
+    origins: tuple[NoteOrigin, ...]
+    acted: tuple[tuple[str, int], ...]
+    rows_used: tuple[str, ...]
+
+
+class _Told(NamedTuple):
+    # One note before it has an id; `row` is kind:id of the knowledge row, "" for the author's words; `key` tells equal ones apart.
+    kind: Kind
+    row: str
+    key: str
+    day: int
+    source: NoteSource
+    text: Wording
+    context: Wording | None
+    is_as_written: bool = False
+
+
+class _Event(NamedTuple):
+    # What is told, before it has a day.
+    kind: Kind
+    row: str
+    text: Wording
+    context: Wording | None
+
+
+def count_events(per_week: float, days: int) -> int:
+    """How many events a weekly rate means over a stretch of days: round(rate × max(1, weeks)), half to even.
+
+    >>> count_events(0.1, 84), count_events(0.5, 84), count_events(0.3, 3)
+    (1, 6, 0)
+    """
+    return round(per_week * max(1.0, days / 7))
+
+
+def count_distractors(premise: Premise, knowledge: Knowledge) -> int:
+    """How many of the events up to T the distractor level needs; they count against the declared symptom rate."""
+    if premise.distractor_level == "none":
+        return 0
+    if premise.distractor_level == "low":
+        return int(knowledge.parameter("events_distractors_low"))
+    least, most = knowledge.parameter("events_distractors_high_least"), knowledge.parameter("events_distractors_high_most")
+    return int(min(most, max(least, count_events(premise.density.symptom_rate, premise.index_day))))
+
+
+def observe_notes(premise: Premise, knowledge: Knowledge, rng: Rng) -> ObservedNotes:
+    """Every note of the course, to its last day. Up to T the number of events is exactly what the rates say.
+
+    Events after T are drawn at other addresses and at the same rates, so T and the course end move nothing before T. Raises
+    PremiseConflict: `event_density_mismatch` when the distractor level, the rows or the days cannot hold the declared density,
+    `event_redraws_exhausted` when drawn texts keep failing their checks.
+    """
+    real = [_tell_symptom(symptom) for symptom in premise.symptoms]
+    told = [*real, *_tell_events(premise, knowledge, rng, {note.day for note in real}, _texts_of(real))]
+    lines = render_panel(premise, knowledge, rng) if premise.has_findings else ()
+    told += [_Told("panel", f"analytes:{line.analyte}", "", line.day, "lab_result", line.text, None) for line in lines]
+    charted = sorted(zip(_draw_ids(told, premise.case_id, rng), told, strict=True), key=lambda pair: (pair[1].day, pair[0]))
+    notes = tuple(Note(name, note.day, note.source, note.text, note.context, note.is_as_written) for name, note in charted)
+    origins = tuple(NoteOrigin(name, note.kind, note.row.partition(":")[2]) for name, note in charted)
+    rows_used = tuple(sorted({note.row for note in told if note.row}))
+    return ObservedNotes(notes, origins, _count_acted(premise, knowledge, told), rows_used)
+
+
+def _tell_symptom(symptom: PlannedSymptom) -> _Told:
+    context = Wording(symptom.context_en, symptom.context_zh) if symptom.context_en or symptom.context_zh else None
+    text = Wording(symptom.text_en, symptom.text_zh)
+    return _Told("real", "", f"{text.en}\n{text.zh}", symptom.day, "patient_reported_symptom", text, context, symptom.is_as_written)
+
+
+def _tell_events(premise: Premise, knowledge: Knowledge, rng: Rng, real_days: set[int], real_texts: set[str]) -> list[_Told]:
+    case, last, density = premise.case_id, premise.index_day, premise.density
+    rules, where = load_day_rules(knowledge), f"case {case}"
+    n, n_life = count_events(density.symptom_rate, last), count_events(density.life_event_rate, last)
+    days = draw_spread_days(n + n_life, rules.first_day, last, real_days, rng.at(case, "notes", "days"), rules, where)
+    days = [days[place] for place in rng.at(case, "notes", "who_when").order(len(days))]
+    early = last - rules.look_alike_margin
+    alike = _choose_look_alikes(premise, knowledge, rng, real_texts)[: min(n, sum(day <= early for day in days))]
+    _move_early(days, range(n_life, n_life + len(alike)), early)
+    before, after = _choose_events(premise, knowledge, rng, real_texts, alike)
+    n_later = len(after)
+    later = draw_note_days(n_later, last + 1, premise.course_end_day, real_days, rng.at(case, "notes", "later_days"), rules, where)
+    later = [later[place] for place in rng.at(case, "notes", "later_who_when").order(n_later)]
+    return [_tell(event, day) for event, day in zip([*before, *after], [*days, *later], strict=True)]
+
+
+def _move_early(days: list[int], places: range, last: int) -> None:
+    # A place of a look-alike with a day after `last` swaps days with the first other place that has an earlier one.
+    for place in places:
+        if days[place] > last:
+            other = next(n for n, day in enumerate(days) if day <= last and n not in places)
+            days[place], days[other] = days[other], days[place]
+
+
+def _tell(event: _Event, day: int) -> _Told:
+    source: NoteSource = "patient_reported_context" if event.kind == "life" else "patient_reported_symptom"
+    return _Told(event.kind, event.row, "", day, source, event.text, event.context)
+
+
+def _choose_events(
+    premise: Premise, knowledge: Knowledge, rng: Rng, real_texts: set[str], alike: list[_Event]
+) -> tuple[list[_Event], list[_Event]]:
+    # The events up to T (life events first) and after it. Look-alikes stand in for the first complaints, distractors for the last ones.
+    pool, case, density = load_pool(knowledge), premise.case_id, premise.density
+    complaints, life = ~pool.is_life, pool.is_life
+    n, n_life = count_events(density.symptom_rate, premise.index_day), count_events(density.life_event_rate, premise.index_day)
+    n_distractors = _check_density(premise, knowledge, n)
+    admitted, where = admit_events(pool, premise), f"case {case}"
+    draw = EventDraw(pool, admitted, where, real_texts, may_recur=False, used=[])
+    lived = draw.draw(n_life, life, rng.at(case, "notes", "life"))
+    plain = draw.draw(n, complaints, rng.at(case, "notes", "benign"))
+    later = EventDraw(pool, admitted, where, real_texts, may_recur=True, used=[*lived, *plain])
+    weeks = (premise.course_end_day - premise.index_day) / 7
+    lived_later = later.draw(round(density.life_event_rate * weeks), life, rng.at(case, "notes", "later_life"))
+    plain_later = later.draw(round(density.symptom_rate * weeks), complaints, rng.at(case, "notes", "later_benign"))
+    alike = alike[: n - n_distractors]
+    kept = plain[len(alike) : n - n_distractors]
+    tempting = EventDraw(pool, admitted, where, real_texts, may_recur=False, used=[*lived, *kept], avoided=plain_later)
+    distractors = tempting.draw(n, complaints & pool.is_tempting, rng.at(case, "notes", "distractor"), skip=n - n_distractors)
+    before = [*_events(pool, "life", lived), *alike, *_events(pool, "benign", kept), *_events(pool, "distractor", distractors)]
+    return before, [*_events(pool, "life", lived_later), *_events(pool, "benign", plain_later)]
+
+
+def _events(pool: EventPool, kind: Kind, rows: Iterable[int]) -> list[_Event]:
+    return [_Event(kind, f"events:{row.id}", row.text, row.context) for row in (pool.rows[number] for number in rows)]
+
+
+def _check_density(premise: Premise, knowledge: Knowledge, n: int) -> int:
+    needed = count_distractors(premise, knowledge)
+    if needed > n:
+        raise PremiseConflict(
+            f"case {premise.case_id}, latent.distractor_level",
+            f"level {premise.distractor_level} needs {needed} symptom events up to day {premise.index_day}",
+            f"symptom_rate {premise.density.symptom_rate:g} a week allows {n}",
+            do="Raise event_density.symptom_rate or lower the distractor level.",
+            kind=DENSITY,
+        )
+    return needed
+
+
+def _choose_look_alikes(premise: Premise, knowledge: Knowledge, rng: Rng, real_texts: set[str]) -> list[_Event]:
+    # Complaints of conditions the patient does not have, each told by chance; they count against the symptom rate.
+    patient = premise.patient
+    known = (patient.disease, *patient.comorbidities)
+    most, p_told = int(knowledge.parameter("events_most_look_alikes")), knowledge.parameter("events_p_look_alike")
+    rows = [(owner, row) for owner in known if owner in knowledge.conditions for row in knowledge.conditions[owner].look_alikes]
+    series = {row.condition: rng.at(premise.case_id, "notes", "look_alike", row.condition) for _, row in rows if row.condition not in known}
+    ranked = sorted((chance, condition) for condition, drawn in series.items() if (chance := drawn.chance()) < p_told)
+    told: dict[str, _Event] = {}
+    for _, condition in ranked:
+        for owner, row in rows:
+            texts = (row.text.en, row.text.zh)
+            if row.condition != condition or real_texts.intersection(texts):
+                continue
+            if not find_answer_word(texts, answer_words(knowledge)):
+                told.setdefault(condition, _Event("look_alike", f"conditions:{owner}", row.text, None))
+    return list(told.values())[:most]
+
+
+def _texts_of(told: Iterable[_Told]) -> set[str]:
+    return {text for note in told for text in (note.text.en, note.text.zh)}
+
+
+def _draw_ids(told: list[_Told], case_id: str, rng: Rng) -> list[str]:
+    # Keyed per case and addressed by what the note is, so that neither order nor gaps nor digits tell its kind.
+    key = rng.at(case_id, "notes", "ids").words(4).astype("<u8").tobytes()
+    names: list[str] = []
+    for note in told:
+        place = f"{note.kind}\n{note.row}\n{note.key}\n{note.day}"
+        again = 0
+        while True:
+            name = "E" + blake2b(f"{again}\n{place}".encode(), key=key, digest_size=3).hexdigest()
+            if name not in names:
+                break
+            again += 1
+        names.append(name)
+    return names
+
+
+def _count_acted(premise: Premise, knowledge: Knowledge, told: list[_Told]) -> tuple[tuple[str, int], ...]:
+    # Declared mechanisms only: one that is due and did nothing shows as zero.
+    until = Counter(note.kind for note in told if note.day <= premise.index_day)
+    density, index_day = premise.density, premise.index_day
+    complaints = until["benign"] + until["distractor"] + until["look_alike"]
+    counts = [
+        ("symptoms", len(premise.symptoms), sum(note.kind == "real" for note in told)),
+        ("symptom_rate", count_events(density.symptom_rate, index_day), complaints),
+        ("life_event_rate", count_events(density.life_event_rate, index_day), until["life"]),
+        ("distractor_events", premise.distractor_level != "none", until["distractor"]),
+        ("distractor_cond_axes", len(premise.distractor_axes), count_denied(load_pool(knowledge), premise.distractor_axes)),
+        ("findings", premise.has_findings, until["panel"]),
+    ]
+    return tuple((name, acted) for name, due, acted in counts if due)

@@ -1,0 +1,87 @@
+"""What was charted of a course: every series to the end of the course, the orders, and the faults in them.
+
+Puts the parts together and decides their order. Notes are not charted here; the record is cut at the index day elsewhere.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clinworld.core.rng import Rng
+from clinworld.knowledge.load import Knowledge
+from clinworld.schema.course import Course
+from clinworld.schema.premise import Premise
+from clinworld.schema.record import ChartFault, Prescription, Series
+from clinworld.world.artifacts import apply_artifacts
+from clinworld.world.observe_labs import observe_labs
+from clinworld.world.observe_medication import derive_prescriptions, observe_adherence
+from clinworld.world.observe_streams import HOME_SCALE, DailyValues, Days, observe_streams
+from clinworld.world.observe_weight import HomeScale, draw_weigh_in_days, observe_clinic_scale, observe_home_scale
+from clinworld.world.visits import draw_visits, draw_weekdays
+
+
+class ObservedSeries(NamedTuple):
+    """The charted half of a record that is numbers.
+
+    `series` stand in the order of the knowledge tables, streams first. `acted` counts how often each mechanism acted; `rows_used` are
+    the knowledge rows of what is charted, sorted.
+    """
+
+    series: tuple[Series, ...]
+    prescriptions: tuple[Prescription, ...]
+    faults: tuple[ChartFault, ...]
+    acted: tuple[tuple[str, int], ...]
+    rows_used: tuple[str, ...]
+
+
+def observe_series(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng) -> ObservedSeries:
+    """Every series of a patient from day 0 to the end of the course, with the premise's faults in it. Pure.
+
+    Raises PremiseConflict `artifact_not_placed` for a fault that finds no reading.
+    """
+    weekdays = draw_weekdays(premise, rng)
+    daily = observe_streams(premise, course, knowledge, rng, weekdays)
+    weigh_ins = draw_weigh_in_days(premise, weekdays, daily.weight_noise, daily.weigh_in, knowledge)
+    home = observe_home_scale(premise, weigh_ins, daily.ticks[daily.ids.index(HOME_SCALE)], knowledge, rng)
+    clinic = observe_clinic_scale(premise, course, knowledge, rng)
+    adherence, dips = observe_adherence(premise, course, knowledge, rng)
+    charted = {HOME_SCALE: home.series, clinic.name: clinic, adherence.name: adherence}
+    charted |= _chart_daily(daily, weigh_ins, knowledge)
+    faulty, faults = apply_artifacts(charted, premise, knowledge)
+    labs = observe_labs(premise, course, draw_visits(premise, course, knowledge, rng), knowledge, rng)
+    streams = tuple(faulty[name] for name in knowledge.streams if name in faulty)
+    acted = {f"artifact:{fault.kind}": 0 for fault in faults}
+    for fault in faults:
+        acted[f"artifact:{fault.kind}"] += len(fault.days)
+    acted["carried_forward"] = _count_repeats(home, faults)
+    acted["non_wear"] = daily.non_wear_days
+    if premise.sampling_days == 1:
+        acted[f"missingness:{premise.missingness}"] = len(weekdays) - len(weigh_ins)
+    if dips:
+        acted["adherence_dip"] = dips
+    if daily.distractors:
+        acted["distractor_stream"] = len(daily.distractors)
+    used = [f"streams:{series.name}" for series in streams] + [f"analytes:{series.name}" for series in labs] + [f"drugs:{premise.drug}"]
+    orders = derive_prescriptions(premise, course, knowledge)
+    return ObservedSeries((*streams, *labs), orders, faults, tuple(sorted(acted.items())), tuple(sorted(used)))
+
+
+def _chart_daily(daily: DailyValues, weigh_ins: Days, knowledge: Knowledge) -> dict[str, Series]:
+    """The daily streams on their days; what a scale reads beside the weight is there on the weigh-in days."""
+    charted: dict[str, Series] = {}
+    days = np.nonzero(daily.is_charted)[1].astype(np.int32)
+    ticks = daily.ticks[daily.is_charted]
+    ends = np.cumsum(np.count_nonzero(daily.is_charted, axis=1)).tolist()
+    for i, (name, first, last) in enumerate(zip(daily.ids, [0, *ends], ends, strict=False)):
+        row = knowledge.streams[name]
+        if row.parent == HOME_SCALE:
+            charted[name] = Series(name, row.setting, row.ucum, row.decimals, weigh_ins.astype(np.int32), daily.ticks[i, weigh_ins])
+        elif name != HOME_SCALE and last > first:
+            charted[name] = Series(name, row.setting, row.ucum, row.decimals, days[first:last], ticks[first:last])
+    return charted
+
+
+def _count_repeats(home: HomeScale, faults: tuple[ChartFault, ...]) -> int:
+    """Repeated readings that neither are nor repeat a reading with a fault."""
+    touched = [day for fault in faults if fault.series == HOME_SCALE for day in fault.days]
+    return int(np.count_nonzero(~np.isin(home.repeats, touched) & ~np.isin(home.copied, touched)))

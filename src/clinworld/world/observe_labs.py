@@ -1,0 +1,157 @@
+"""Laboratory results: which groups a visit draws, what the laboratory finds in a specimen, and what it calculates from that.
+
+Decides neither the visit days nor the true levels. An analyte without its device is absent, never normal.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinworld.core.errors import KnowledgeError, allowed_values, nearest_match
+from clinworld.core.rng import Rng, words_to_normal, words_to_uniform
+from clinworld.core.units import to_ticks
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import Analyte
+from clinworld.schema.course import Course, Reals
+from clinworld.schema.premise import Premise
+from clinworld.schema.record import Series
+from clinworld.world.formulas import FORMULAS
+from clinworld.world.observe_streams import reflect
+
+Days = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assays:
+    """What measuring some analytes takes, as columns [analyte, 1]: log-scale SDs, log bounds one step inside the hard ones, and steps.
+
+    `sd_shared` is what results of one group have in common on one day, `sd_own` all the rest, the assay's own error included.
+    `usual` [group, 1] is how often a visit draws a group, `group_at` the group of each analyte.
+    """
+
+    rows: tuple[Analyte, ...]
+    groups: tuple[str, ...]
+    group_at: tuple[int, ...]
+    usual: Reals
+    sd_shared: Reals
+    sd_own: Reals
+    low: Reals
+    high: Reals
+    steps_per_unit: Reals
+
+
+@lru_cache(maxsize=256)
+def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str, ...]) -> Assays:
+    """The assays these devices allow among `names`, in table order; calculated results are not assayed."""
+    known = set(names)
+    rows = tuple(row for row in knowledge.analytes.values() if row.id in known and row.device in devices and not row.derived_by)
+    groups = tuple(dict.fromkeys(row.group for row in rows))
+    usual = [f"lab_p_{group}" if f"lab_p_{group}" in knowledge.parameters else "lab_p_other" for group in groups]
+    unknown, shared = knowledge.parameter("lab_cv_unknown_pct"), knowledge.parameter("lab_shared_loading")
+    within = np.array([[unknown if row.cv_within_pct is None else row.cv_within_pct] for row in rows]) / 100
+    analytic = np.array([[unknown if row.cv_analytic_pct is None else row.cv_analytic_pct] for row in rows]) / 100
+    per_unit = np.array([[10.0**row.decimals] for row in rows])
+    low = np.maximum(np.floor(np.array([[row.hard_low] for row in rows]) * per_unit) + 1, 1)
+    high = np.ceil(np.array([[row.hard_high] for row in rows]) * per_unit) - 1
+    return Assays(
+        rows=rows,
+        groups=groups,
+        group_at=tuple(groups.index(row.group) for row in rows),
+        usual=np.array([[knowledge.parameter(name)] for name in usual]),
+        sd_shared=within * shared,
+        sd_own=np.sqrt(within * within * (1 - shared * shared) + analytic * analytic),
+        low=np.log(low / per_unit),
+        high=np.log(high / per_unit),
+        steps_per_unit=per_unit,
+    )
+
+
+def observe_labs(premise: Premise, course: Course, visits: Days, knowledge: Knowledge, rng: Rng) -> tuple[Series, ...]:
+    """Printed results of every analyte with a true level and a device, in the order of the analyte table.
+
+    `visits` are days, ascending, of which day 0 draws everything. Each drawn group has at least two results up to the index day.
+    """
+    assays = load_assays(knowledge, premise.patient.devices, tuple(course.levels))
+    if not assays.rows:
+        return ()
+    slots = visits // int(knowledge.parameter("visit_slot_days"))
+    n = int(slots[-1]) + 1
+    by_group = np.array([rng.at(premise.case_id, "lab_group", group).words(2 * n + 2) for group in assays.groups])
+    by_analyte = np.array([rng.at(premise.case_id, "labs", row.id).words(n) for row in assays.rows])
+    # One transform for all: per group the person and what a specimen shares, per analyte its own variation.
+    person, shared = by_group[:, :1], by_group[:, 2::2][:, slots]
+    normals = words_to_normal(np.concatenate([np.concatenate([person, shared], axis=1).ravel(), by_analyte[:, slots].ravel()]))
+    of_group = normals[: len(assays.groups) * (len(slots) + 1)].reshape(len(assays.groups), -1)
+    own = normals[of_group.size :].reshape(len(assays.rows), -1)
+    drawn = _draw_groups(premise, assays, visits, of_group[:, :1], words_to_uniform(by_group[:, 3::2][:, slots]), knowledge)
+    level = np.array([course.levels[row.id][visits] for row in assays.rows])
+    values = np.log(level) + assays.sd_own * own + assays.sd_shared * of_group[assays.group_at, 1:]
+    ticks = to_ticks(np.exp(reflect(values, assays.low, assays.high)) * assays.steps_per_unit, 0)
+    _keep_first_undiagnosed(premise, assays.rows, ticks, level)
+    at = [np.flatnonzero(row) for row in drawn]
+    days = [visits[places].astype(np.int32) for places in at]
+    found: dict[str, Series] = {}
+    for i, (row, group) in enumerate(zip(assays.rows, assays.group_at, strict=True)):
+        found[row.id] = Series(row.id, "laboratory", row.ucum, row.decimals, days[group], ticks[i, at[group]])
+    for row in list_calculated(knowledge):
+        if row.device in premise.patient.devices and all(name in found for name in FORMULAS[row.derived_by].inputs):
+            found[row.id] = _calculate(row, premise, found, knowledge)
+    order = list(knowledge.analytes)
+    return tuple(series for series in sorted(found.values(), key=lambda series: order.index(series.name)) if len(series.days))
+
+
+@lru_cache(maxsize=8)
+def list_calculated(knowledge: Knowledge) -> tuple[Analyte, ...]:
+    """The calculated analytes, each after those it is calculated from."""
+    waiting = [row for row in knowledge.analytes.values() if row.derived_by]
+    for row in waiting:
+        if row.derived_by not in FORMULAS:
+            nearest = nearest_match(row.derived_by, FORMULAS)
+            raise KnowledgeError(f"analytes:{row.id}", f"no formula {row.derived_by!r}", allowed_values(FORMULAS), nearest=nearest)
+    listed: list[Analyte] = []
+    while waiting:
+        names = {row.id for row in waiting}
+        ready = [row for row in waiting if names.isdisjoint(FORMULAS[row.derived_by].inputs)]
+        if not ready:
+            raise KnowledgeError("analytes", f"{', '.join(sorted(names))} calculated from each other", do="Cut the cycle.")
+        listed += ready
+        waiting = [row for row in waiting if row not in ready]
+    return tuple(listed)
+
+
+def _draw_groups(premise: Premise, assays: Assays, visits: Days, person: Reals, chance: Reals, knowledge: Knowledge) -> Flags:
+    """Which visits draw which group, [group, visit]; `person` are standard normals [group, 1], `chance` uniforms [group, visit].
+
+    How often a group is drawn differs between people. The last visit up to the index day draws what would have too few results.
+    """
+    odds = assays.usual / (1 - assays.usual) * np.exp(knowledge.parameter("lab_person_logit_sd") * person)
+    drawn = chance < odds / (1 + odds)
+    drawn[:, 0] = True
+    visible = int(np.searchsorted(visits, premise.index_day, side="right"))
+    drawn[:, visible - 1] |= np.count_nonzero(drawn[:, :visible], axis=1) < int(knowledge.parameter("lab_least_visible"))
+    return drawn
+
+
+def _keep_first_undiagnosed(premise: Premise, rows: tuple[Analyte, ...], ticks: NDArray[np.int64], level: Reals) -> None:
+    """Fold a first result back below the limit at which a condition this patient is not known to have would be diagnosed."""
+    known = (premise.patient.disease, *premise.patient.comorbidities)
+    for i, row in enumerate(rows):
+        if row.diagnostic_high is not None and row.diagnostic_of not in known:
+            limit = int(to_ticks(row.diagnostic_high, row.decimals))
+            if level[i, 0] < row.diagnostic_high and ticks[i, 0] >= limit:
+                ticks[i, 0] = 2 * limit - 1 - ticks[i, 0]
+
+
+def _calculate(row: Analyte, premise: Premise, found: dict[str, Series], knowledge: Knowledge) -> Series:
+    """A calculated result on the days that have all its inputs, from their printed values; none outside the formula's domain."""
+    formula = FORMULAS[row.derived_by]
+    inputs = [found[name] for name in formula.inputs]
+    days = min((series.days for series in inputs), key=len)  # one group draws them, so the shortest holds the days all have
+    values = {series.name: series.values()[np.searchsorted(series.days, days)] for series in inputs}
+    age = (premise.patient.age_low + premise.patient.age_high) / 2
+    result = formula.calculate(values, age, premise.patient.sex, knowledge)
+    valid = np.isfinite(result)
+    return Series(row.id, "laboratory", row.ucum, row.decimals, days[valid], to_ticks(result[valid], row.decimals))

@@ -1,0 +1,82 @@
+"""The routine laboratory panel of the first visit, when a job switches `findings` on: normal results that say nothing of the answer.
+
+The same analytes for everyone, none of a group that a condition follows: the panel's make-up tells no disease and it never prints a
+second value of a charted series. Decides values and wording; `notes.py` gives the lines their ids.
+"""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from clinworld.core.errors import KnowledgeError
+from clinworld.core.rng import Rng
+from clinworld.core.text import LANGUAGES, Wording, load_labels
+from clinworld.core.units import print_tick, readable_unit, to_ticks
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import Analyte
+from clinworld.schema.premise import Premise
+
+LABELS = Path(__file__).with_name("panel_labels.csv")
+VISIT_DAY = 0
+PLACE = "panel_place_"
+
+
+class PanelLine(NamedTuple):
+    """One printed result: analyte id, day, and name, value, unit and reference interval in both languages."""
+
+    analyte: str
+    day: int
+    text: Wording
+
+
+def render_panel(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[PanelLine, ...]:
+    """The panel of the first visit, a line per analyte. Every value lies inside the reference interval of the patient's sex."""
+    is_male = premise.patient.sex == "M"
+    lines: list[PanelLine] = []
+    for row in panel_analytes(knowledge):
+        low, high = (row.ref_low_m, row.ref_high_m) if is_male else (row.ref_low_f, row.ref_high_f)
+        if low is None or high is None:
+            continue
+        value = _draw_normal_value(row, low, high, rng, premise.case_id)
+        lines.append(PanelLine(row.id, VISIT_DAY, _print_line(row, value, low, high)))
+    return tuple(lines)
+
+
+@lru_cache(maxsize=4)
+def panel_analytes(knowledge: Knowledge) -> tuple[Analyte, ...]:
+    """The analytes of the routine panel in printed order: those with a `panel_place_…` parameter.
+
+    Raises KnowledgeError for one of a group that some condition follows.
+    """
+    places = {name.removeprefix(PLACE): row.value for name, row in knowledge.parameters.items() if name.startswith(PLACE)}
+    signals = {name for key in knowledge.conditions for name in knowledge.conditions[key].signals}
+    followed = {row.group for row in knowledge.analytes.values() if row.id in signals}
+    for name in places:
+        if knowledge.analytes[name].group in followed or knowledge.analytes[name].cv_between_pct is None:
+            raise KnowledgeError(
+                f"parameters, {PLACE}{name}",
+                f"group {knowledge.analytes[name].group}",
+                "a panel analyte has known variation and a group that no condition follows",
+                do="Remove the row.",
+            )
+    return tuple(knowledge.analytes[name] for name in sorted(places, key=lambda name: (places[name], name)))
+
+
+def _draw_normal_value(row: Analyte, low: float, high: float, rng: Rng, case_id: str) -> float:
+    # The person's own level and this day's variation on the log scale, folded back at the limits of the interval.
+    person, today = rng.at(case_id, "panel", row.id).normal(2).tolist()
+    cv_today = float(np.hypot(row.cv_within_pct or 0.0, row.cv_analytic_pct or 0.0))
+    centre, half = (np.log(low) + np.log(high)) / 2, (np.log(high) - np.log(low)) / 2
+    place = (person * (row.cv_between_pct or 0.0) + today * cv_today) / 100 / half
+    folded = abs((place + 1) % 4 - 2) - 1
+    return float(np.exp(centre + half * folded))
+
+
+def _print_line(row: Analyte, value: float, low: float, high: float) -> Wording:
+    labels = load_labels(LABELS)
+    printed = [print_tick(int(to_ticks(number, row.decimals)), row.decimals) for number in (value, low, high)]
+    words = dict(zip(("value", "low", "high"), printed, strict=True), unit=readable_unit(row.ucum))
+    en, zh = (labels.say("panel_line", language, name=row.names.say(language), **words) for language in LANGUAGES)
+    return Wording(en, zh)

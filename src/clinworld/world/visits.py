@@ -1,0 +1,57 @@
+"""When the patient is seen: the weekday the course begins on and the days of visits. What is measured there is decided elsewhere."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinworld.core.rng import Rng
+from clinworld.knowledge.load import Knowledge
+from clinworld.schema.course import Course
+from clinworld.schema.premise import Premise
+from clinworld.world.observe_streams import reflect
+
+
+def draw_weekdays(premise: Premise, rng: Rng) -> NDArray[np.int64]:
+    """The weekday (0 = Monday) of every day of the course; which weekday day 0 is differs between cases."""
+    first = rng.at(premise.case_id, "calendar", "weekday").whole(0, 6)
+    return (first + np.arange(premise.course_end_day + 1)) % 7
+
+
+def draw_visits(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng) -> NDArray[np.int64]:
+    """Visit days, ascending: day 0, routine visits, visits after dose changes and symptoms, and the end of the course.
+
+    At most one visit falls into a week, so a visit is known by its week and one more moves no other. At least one lies after day 0
+    and up to the index day.
+    """
+    end, index_day = premise.course_end_day, premise.index_day
+    by_slot: dict[int, int] = {}
+    slot_days = int(knowledge.parameter("visit_slot_days"))
+    changes = [day for day, _ in course.dose_changes[1:]]
+    symptoms = [symptom.day for symptom in premise.symptoms]
+    days = [0, *_routine(premise, knowledge, rng), *_follow_ups(premise, "dose", changes, knowledge, rng)]
+    days += [*_follow_ups(premise, "symptom", symptoms, knowledge, rng), end]
+    for day in days:
+        if day <= end:
+            by_slot.setdefault(day // slot_days, day)
+    if not any(0 < day <= index_day for day in by_slot.values()):
+        most = min(int(knowledge.parameter("visit_review_days")), index_day - slot_days)
+        day = index_day - rng.at(premise.case_id, "visits", "review").whole(0, most)
+        by_slot[day // slot_days] = day
+    return np.array(sorted(by_slot.values()))
+
+
+def _routine(premise: Premise, knowledge: Knowledge, rng: Rng) -> list[int]:
+    low, high = np.log(knowledge.parameter("visit_gap_low")), np.log(knowledge.parameter("visit_gap_high"))
+    most = int(premise.course_end_day / knowledge.parameter("visit_gap_low")) + 1
+    drawn = rng.at(premise.case_id, "visits", "routine").normal(most)
+    gaps = np.exp(reflect(np.log(knowledge.parameter("visit_gap_median")) + knowledge.parameter("visit_gap_log_sd") * drawn, low, high))
+    days: list[int] = np.cumsum(np.rint(gaps).astype(np.int64)).tolist()
+    return days
+
+
+def _follow_ups(premise: Premise, why: str, days: list[int], knowledge: Knowledge, rng: Rng) -> list[int]:
+    """Visits that a share of the events on `days` leads to, each 1 day later at the earliest."""
+    if not days:
+        return []
+    drawn = rng.at(premise.case_id, "visits", why).uniform(2 * max(days) + 2).reshape(-1, 2)[days].tolist()
+    p, most = knowledge.parameter(f"visit_{why}_p"), knowledge.parameter(f"visit_{why}_days")
+    return [day + 1 + int(delay * most) for day, (chance, delay) in zip(days, drawn, strict=True) if chance < p]

@@ -1,0 +1,249 @@
+"""The layers of true weight: an uneven descent, a rebound, slow drift, and episodes of eating more or less.
+
+Each layer is drawn from the case id alone; none knows the outcome. How they are put together so that nothing before the index day
+depends on what comes after it, and the declared outcome holds, stands in `weight_guard.py`. Sums, products and quotients only: the
+bits are the same on every CPU.
+"""
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinworld.core.rng import Rng
+from clinworld.knowledge.load import Knowledge
+
+Reals = NDArray[np.float64]
+ReboundShape = Literal["gradual", "accelerating", "steps"]
+REBOUND_SHAPES: tuple[ReboundShape, ...] = ("gradual", "accelerating", "steps")
+
+
+class WeightNumbers(NamedTuple):
+    """The rows of parameters/weight.csv, by name without its prefix; what they mean and their units stand there."""
+
+    weekly_limit_kg: float
+    plain_share: float
+    skeleton_share: float
+    hard_share: float
+    descent_days_least: float
+    slowing_low: float
+    slowing_high: float
+    phases_least: float
+    phases_most: float
+    pace_low: float
+    pace_high: float
+    stalls_most: float
+    stall_pace: float
+    stall_days_low: float
+    stall_days_high: float
+    pace_ramp_days: float
+    level_off_share: float
+    level_off_days: float
+    drift_sd_low_kg: float
+    drift_sd_high_kg: float
+    drift_knot_days: float
+    drift_memory: float
+    episode_first_day: float
+    episode_gap_least_days: float
+    episode_gap_mean_days: float
+    episode_up_share: float
+    episode_up_low_pct: float
+    episode_up_high_pct: float
+    episode_down_low_kg: float
+    episode_down_high_kg: float
+    episode_rise_low_days: float
+    episode_rise_high_days: float
+    episode_fade_low_days: float
+    episode_fade_high_days: float
+    episode_kept_low: float
+    episode_kept_high: float
+    episode_kept_low_days: float
+    episode_kept_high_days: float
+    floor_kg: float
+    floor_share: float
+    anchor_days: float
+    anchor_damp: float
+    fade_days: float
+    rebound_ramp_days: float
+    rebound_slow_start: float
+    rebound_slow_days: float
+    rebound_step_low_days: float
+    rebound_step_high_days: float
+    rebound_hold_pace: float
+    rebound_norm_days: float
+    early_share: float
+    end_days: float
+    guard_clear_kg: float
+    guard_clear_days: float
+    guard_over_kg: float
+    guard_over_days: float
+    narrow_over_kg: float
+    narrow_over_days: float
+    guard_low_kg: float
+    guard_turn_kg_per_week: float
+    guard_turn_days: float
+    guard_turn_share: float
+
+    def day_limit(self, share: float) -> float:
+        """A share of the weekly limit, in kg a day."""
+        return share * self.weekly_limit_kg / 7.0
+
+
+_ROWS = tuple(f"weight_{name}" for name in WeightNumbers._fields)
+
+
+def read_numbers(knowledge: Knowledge) -> WeightNumbers:
+    """The weight parameters of a knowledge base."""
+    rows = knowledge.parameters
+    return WeightNumbers(*[rows[name].value if name in rows else knowledge.parameter(name) for name in _ROWS])
+
+
+def smooth_step(x: Reals) -> Reals:
+    """0 below 0, 1 above 1, and a curve without corners between."""
+    u = np.minimum(np.maximum(x, 0.0), 1.0)
+    return (3.0 - 2.0 * u) * (u * u)
+
+
+def moving_mean(values: Reals, width: int) -> Reals:
+    """Centred mean over `width` (odd) values; at the ends the first and last value are repeated."""
+    half = width // 2
+    padded = np.concatenate((np.full(half + 1, values[0]), values, np.full(half, values[-1])))
+    total = np.cumsum(padded)
+    return (total[width:] - total[:-width]) / width
+
+
+def fill_to_limit(paces: Reals, total: float, most: float) -> Reals:
+    """Steps of a given sum that follow the paces as far as none is larger than `most`; where it would be, the others take up the rest.
+
+    Even steps of `most` when the sum cannot be reached. `total` may be negative; paces are positive.
+    """
+    size, n = abs(total), len(paces)
+    if size >= most * n:
+        return np.full(n, most if total > 0.0 else -most)
+    scale = size / paces.sum()
+    if scale * paces.max() > most:
+        falling = np.sort(paces)[::-1]
+        rest = falling[::-1].cumsum()[::-1]
+        scales = (size - most * np.arange(n)) / rest
+        scale = scales[(scales * falling <= most).argmax()]
+    steps: Reals = np.minimum(scale * paces, most)
+    return steps if total > 0.0 else -steps
+
+
+def draw_descent_paces(case_id: str, days: int, rng: Rng, numbers: WeightNumbers) -> Reals:
+    """Relative pace of loss on each day of a descent of so many days: a slowing curve times phases of different pace.
+
+    There are none to two stalls, and the last days level off.
+    """
+    words = rng.at(case_id, "weight", "descent").uniform(32)
+    x = (np.arange(days) + 0.5) / days
+    slowing = _between(words[0], numbers.slowing_low, numbers.slowing_high)
+    curve = 1.0 / ((1.0 + slowing * x) * (1.0 + slowing * x))
+    phases = _whole(words[1], numbers.phases_least, numbers.phases_most)
+    widths = 0.5 + words[4 : 4 + phases]
+    edges = np.cumsum(widths)
+    phase = np.searchsorted(edges / edges[-1], x, side="right").clip(max=phases - 1)
+    pace = _between(words[12 + phase], numbers.pace_low, numbers.pace_high)
+    for stall in range(_whole(words[2], 0, numbers.stalls_most)):
+        place, long = words[20 + 2 * stall], _between(words[21 + 2 * stall], numbers.stall_days_low, numbers.stall_days_high)
+        first = (0.15 + 0.7 * place) * days
+        pace[int(first) : int(first + long)] *= numbers.stall_pace
+    levels_off = 1.0 - numbers.level_off_share * smooth_step(1.0 - (1.0 - x) * days / numbers.level_off_days)
+    paces: Reals = curve * levels_off * moving_mean(pace, int(numbers.pace_ramp_days))
+    return paces
+
+
+def draw_drift(case_id: str, last_day: int, rng: Rng, numbers: WeightNumbers) -> Reals:
+    """Slow wandering of weight around what it would be, kg by day: a smooth curve through knots."""
+    series = rng.at(case_id, "weight", "drift")
+    every = int(numbers.drift_knot_days)
+    knots = last_day // every + 5
+    drawn = series.normal(knots + 1, start=1)
+    sd = _between(series.chance(), numbers.drift_sd_low_kg, numbers.drift_sd_high_kg)
+    values = drawn[1:] + numbers.drift_memory * drawn[:-1]
+    values *= sd / math.sqrt(1.0 + numbers.drift_memory * numbers.drift_memory)
+    day = np.arange(last_day + 1)
+    at, u = day // every, (day % every) / every
+    before, here, there, after = values[at], values[at + 1], values[at + 2], values[at + 3]
+    slope_here, slope_there = 0.5 * (there - before), 0.5 * (after - here)
+    rise = there - here
+    return here + u * (slope_here + u * (3.0 * rise - 2.0 * slope_here - slope_there + u * (slope_here + slope_there - 2.0 * rise)))
+
+
+class Episodes(NamedTuple):
+    """Episodes by row, ascending: first day, and their effect on weight in kg on every second day."""
+
+    first_day: Reals
+    effect_kg: Reals
+    last_day: int
+
+    def begun(self, *, by: float, after: float = -1.0) -> Reals:
+        """The summed effect by day of the episodes that begin after one day and not after another."""
+        first, last = np.searchsorted(self.first_day, (after, by), side="right")
+        even = np.add.reduce(self.effect_kg[first:last], axis=0)
+        total = np.empty(2 * len(even) - 1)
+        total[::2] = even
+        total[1::2] = 0.5 * (even[1:] + even[:-1])
+        return total[: self.last_day + 1]
+
+
+def draw_episodes(case_id: str, last_day: int, body_kg: float, rng: Rng, numbers: WeightNumbers, *, kept_share: float = 1.0) -> Episodes:
+    """Gains that are partly kept (holidays) and dips that pass, to the course's last day.
+
+    `kept_share` scales what is kept: with 0 every gain passes.
+    """
+    rows = 2 + int(last_day // numbers.episode_gap_least_days)
+    u = rng.at(case_id, "weight", "episodes").uniform(8 * rows).reshape(rows, 8)
+    # A gap without a tail: its mean is the row's, its largest four times that.
+    gaps = numbers.episode_gap_least_days + numbers.episode_gap_mean_days * 4.0 * u[:, 0] * u[:, 0] * u[:, 0]
+    first = np.cumsum(gaps) - gaps[0] + numbers.episode_first_day + numbers.episode_gap_least_days * 2.0 * u[0, 7]
+    n = int(np.searchsorted(first, last_day))
+    first, u = first[:n], u[:n].T
+    is_up = u[1] < numbers.episode_up_share
+    up = _between(u[2], numbers.episode_up_low_pct, numbers.episode_up_high_pct) * body_kg / 100.0
+    size = np.where(is_up, up, -_between(u[2], numbers.episode_down_low_kg, numbers.episode_down_high_kg))
+    kept = np.where(is_up, _between(u[3], numbers.episode_kept_low, numbers.episode_kept_high) * kept_share, 0.0)
+    rise = _between(u[4], numbers.episode_rise_low_days, numbers.episode_rise_high_days)
+    fade = _between(u[5], numbers.episode_fade_low_days, numbers.episode_fade_high_days)
+    slow = _between(u[6], numbers.episode_kept_low_days, numbers.episode_kept_high_days)
+    age: Reals = np.arange(0.0, last_day + 2.0, 2.0) - first[:, None]
+    past = np.maximum(age - rise[:, None], 0.0)
+    passing, lasting = past / fade[:, None], past / slow[:, None]
+    effect = (size * (1.0 - kept))[:, None] / (1.0 + passing * passing)
+    effect += (size * kept)[:, None] / (1.0 + lasting * lasting)
+    effect *= smooth_step(age / rise[:, None])
+    return Episodes(first, effect, last_day)
+
+
+def draw_rebound_shape(case_id: str, rng: Rng) -> ReboundShape:
+    """How this person would regain, should the outcome be regain."""
+    return rng.at(case_id, "weight", "rebound").pick(REBOUND_SHAPES)
+
+
+def draw_rebound_paces(case_id: str, shape: ReboundShape, days: int, rng: Rng, numbers: WeightNumbers) -> Reals:
+    """Relative pace on each of the first `days` days after a reversal; it averages 1 over `rebound_norm_days`.
+
+    The paces of earlier days do not depend on `days`.
+    """
+    norm = int(numbers.rebound_norm_days)
+    since: Reals = np.arange(max(days, norm) + int(numbers.pace_ramp_days)) + 0.5  # longer than asked: the mean at its end looks ahead
+    pace: Reals = smooth_step(since / numbers.rebound_ramp_days)
+    if shape == "accelerating":
+        low = numbers.rebound_slow_start
+        pace = pace * (low + (1.0 - low) * smooth_step(since / numbers.rebound_slow_days))
+    if shape == "steps":
+        rows = 1 + int(len(since) // numbers.rebound_step_low_days)
+        u = rng.at(case_id, "weight", "rebound_steps").uniform(rows)
+        edges = np.cumsum(_between(u, numbers.rebound_step_low_days, numbers.rebound_step_high_days))
+        is_hold = np.searchsorted(edges, since, side="right") % 2 == 1
+        pace = pace * moving_mean(np.where(is_hold, numbers.rebound_hold_pace, 1.0), int(numbers.pace_ramp_days))
+    return (pace / (np.sum(pace[:norm]) / norm))[:days]
+
+
+def _between(u: Any, low: float, high: float) -> Any:
+    return low + (high - low) * u
+
+
+def _whole(u: float, low: float, high: float) -> int:
+    return int(low) + int(u * (int(high) - int(low) + 1))

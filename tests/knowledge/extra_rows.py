@@ -1,0 +1,79 @@
+"""Folders of added knowledge for tests: a sound row of each kind, with some of its cells replaced."""
+
+import csv
+from pathlib import Path
+
+from clinworld.core.tables import load_csv
+from clinworld.knowledge.csv_tables import TABLES
+
+HERE = Path(__file__).parent
+ZH = {row["id"]: row["zh"] for row in load_csv(HERE / "zh.csv", ("id", "zh"))}
+ORIGIN = {"source": "authored", "status": "authored"}
+NAMES = {"name_en": "Sample", "name_zh": ZH["name"]}
+
+SOUND: dict[str, dict[str, str]] = {
+    "sources": {"id": "sample", "citation": "A 2024", "what": "a number", "status": "recalled"},
+    "analytes": {
+        **{"id": "sample", **NAMES, "ucum": "mmol/L", "decimals": "1", "hard_low": "0.1", "hard_high": "20", "group": "lipids"},
+        **{"device": "lab_panel", "clinician_reads": "true", "loinc": "4548-4", **ORIGIN},
+    },
+    "streams": {
+        **{"id": "sample", **NAMES, "ucum": "%", "decimals": "0", "setting": "home", "devices": "wearable", "role": "wearable"},
+        **{"scale": "linear", "mean_m": "50", "mean_f": "50", "per_year_over_40": "0", "sd_between": "1", "sd_within": "1", "lag1": "0.2"},
+        **{"saturday": "0", "sunday": "0", "monday": "0", "p_present": "1", "p_off_worn": "0.1", "p_off_off": "0.5"},
+        **{"hard_low": "0", "hard_high": "100", "clinician_reads": "true", **ORIGIN},
+    },
+    "events": {
+        **{"id": "sample", "kind": "life", "topic": "sample", "text_en": "Saw a film", "text_zh": ZH["film"], "weight": "1"},
+        **{"is_exertional": "false", "shadows": "sleep_decline", **ORIGIN},
+    },
+    "artifacts": {
+        **{"id": "sample", **NAMES, "explains_en": "A shift", "explains_zh": ZH["explains"], "size": "1", "unit": "kg"},
+        **{"needs": "smart_scale", "series": "weight", "turning_kind": "trap", **ORIGIN},
+    },
+    "devices": {"id": "sample", **NAMES, "reports": "weight|lipids", **ORIGIN},
+    "drivers": {
+        **{"id": "sample", **NAMES, "observed_in": "steps|dose", "evidence": "steps", "normal": "7000", "abnormal": "4000"},
+        **{"lead_days": "21", "needs_symptom": "false", **ORIGIN},
+    },
+    "contexts": {"id": "sample", "facet": "course", "text_en": "after lunch on Tuesday", "text_zh": ZH["lunch"], **ORIGIN},
+    "outcomes": {
+        **{"id": "sample", **NAMES, "min_change_frac": "0.05", "min_change_kg": "0.75", "persist_days": "56"},
+        **{"smoothing_readings": "7", **ORIGIN},
+    },
+    "condition_labels": {"id": "sample", **NAMES, "aliases": "sample disease", "icd10cm": "E11.9", **ORIGIN},
+    "parameters": {"id": "sample", "value": "1", "unit": "1", "meaning": "a number", **ORIGIN},
+}
+
+DRUG = (HERE / "sample_drug.yaml").read_text(encoding="utf-8")
+
+CONDITION = (HERE / "sample_condition.yaml").read_text(encoding="utf-8")
+
+
+def add_row(folder: Path, kind: str, /, **cells: str) -> Path:
+    """The folder with a sound row of a kind in it, `cells` replaced."""
+    shape = TABLES[kind]
+    path = folder / shape.file if shape.file.endswith(".csv") else folder / shape.file / "sample.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unknown = set(cells) - set(shape.columns)
+    assert not unknown, unknown
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, shape.columns)
+        writer.writeheader()
+        writer.writerow({**SOUND[kind], **cells})
+    return folder
+
+
+def add_file(folder: Path, kind: str, text: str, swap: tuple[str, str] = ("", "")) -> Path:
+    """The folder with a drug or disease file in it, one part of the text swapped."""
+    assert swap[0] in text, swap
+    path = folder / kind / "sample.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text.replace(*swap, 1), encoding="utf-8")
+    return folder
+
+
+def read_table(name: str) -> list[tuple[str, ...]]:
+    """The rows of a CSV file of this folder below its header; cells keep their spaces."""
+    with (HERE / name).open(encoding="utf-8", newline="") as file:
+        return [tuple(row) for row in csv.reader(file)][1:]

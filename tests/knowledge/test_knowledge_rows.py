@@ -1,0 +1,83 @@
+"""What the package's own rows must offer the world."""
+
+from collections import Counter
+
+import pytest
+from extra_rows import read_table
+
+from clinworld.knowledge.load import Knowledge, load_knowledge
+
+KNOWLEDGE = load_knowledge()
+PRIMARY = [key for key, row in KNOWLEDGE.conditions.items() if row.is_primary]
+PANEL = ["hba1c", "fasting_glucose", "ldl_c", "hdl_c", "triglycerides", "alt", "ast", "platelets", "creatinine", "home_sbp", "home_dbp"]
+SHOWN = ("measure", "neg", "sign", "course", "therapy")
+
+
+@pytest.fixture
+def knowledge() -> Knowledge:
+    return KNOWLEDGE
+
+
+@pytest.mark.parametrize("disease", PRIMARY)
+def test_a_disease_gives_the_starting_level_of_everything_the_routine_panel_and_its_signals_need(
+    disease: str, knowledge: Knowledge
+) -> None:
+    row = knowledge.conditions[disease]
+    given = {level.item for level in row.levels}
+    derived = {key for key, analyte in knowledge.analytes.items() if analyte.derived_by} | {"weight", "weight_clinic"}
+    assert set(PANEL) <= given
+    assert set(row.signals) <= given | derived
+
+
+@pytest.mark.parametrize("disease", PRIMARY)
+def test_a_drug_is_indicated_for_every_disease_a_case_may_be_about(disease: str, knowledge: Knowledge) -> None:
+    assert [key for key, drug in knowledge.drugs.items() if disease in dict(drug.indications)]
+
+
+@pytest.mark.parametrize("driver", KNOWLEDGE.drivers)
+def test_events_remain_for_a_patient_whatever_the_driver(driver: str, knowledge: Knowledge) -> None:
+    left = [event for event in knowledge.events.values() if driver not in event.shadows]
+    assert len({event.topic for event in left if event.kind == "benign"}) >= 40
+    assert len({event.topic for event in left if event.kind == "life"}) >= 20
+
+
+def test_digestive_events_may_be_mistaken_for_intolerance_and_fluid(knowledge: Knowledge) -> None:
+    for name in ("bloated_party", "loose_stool_chili", "constip_travel", "heartburn_coffee", "nausea_bus", "dairy_cramps"):
+        assert {"medication_intolerance", "fluid_or_GI_weight_variation"} <= set(knowledge.events[name].shadows)
+
+
+@pytest.mark.parametrize(("context", "shown"), read_table("contexts_shown.csv"))
+def test_a_context_that_attributes_interprets_or_gives_the_answer_away_is_withheld(context: str, shown: str, knowledge: Knowledge) -> None:
+    name = knowledge.resolve("contexts", context)
+    assert name is not None
+    assert (knowledge.contexts[name].facet in SHOWN) == (shown == "true")
+
+
+def test_the_calibrated_wearables_keep_the_published_constants(knowledge: Knowledge) -> None:
+    steps, pulse = knowledge.streams["steps"], knowledge.streams["resting_hr"]
+    assert (steps.scale, steps.sd_within, steps.lag1, steps.p_off_worn, steps.p_off_off) == ("log", 0.5675, 0.1066, 0.02, 0.6957)
+    assert (pulse.scale, pulse.sd_within, pulse.lag1, pulse.p_off_worn, pulse.p_off_off) == ("linear", 1.971, 0.7664, 0.0536, 0.5972)
+    assert knowledge.streams["stress_score"].p_present == 0.352
+
+
+def test_the_label_rule_and_the_fault_sizes_keep_the_published_numbers(knowledge: Knowledge) -> None:
+    rule = knowledge.outcomes["weight_regain"]
+    assert (rule.min_change_frac, rule.min_change_kg, rule.persist_days, rule.smoothing_readings) == (0.05, 0.75, 56, 7)
+    sizes = {key: row.size for key, row in knowledge.artifacts.items()}
+    assert sizes == {
+        "device_switch": 3.2,
+        "transient_spike": 3.6,
+        "context_confound": 2.2,
+        "unit_error": 1.15,
+        "mnar_missing": None,
+        "adherence_gap": 0.45,
+    }
+
+
+def test_off_label_pairs_are_named_as_such(knowledge: Knowledge) -> None:
+    assert set(knowledge.drugs["metformin"].off_label) == {"obesity", "masld", "pcos"}
+    assert "type_2_diabetes" not in knowledge.drugs["metformin"].off_label
+
+
+def test_no_analyte_is_called_checked_while_a_part_of_it_is_recalled(knowledge: Knowledge) -> None:
+    assert Counter(row.status for row in knowledge.analytes.values()) == {"recalled": len(knowledge.analytes)}

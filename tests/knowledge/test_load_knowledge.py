@@ -1,0 +1,278 @@
+"""Reading knowledge: what loads, what is refused, and how the error helps."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from extra_rows import CONDITION, DRUG, SOUND, ZH, add_file, add_row, read_table
+
+from clinworld.core.errors import KnowledgeError, UsageError
+from clinworld.knowledge.csv_tables import TABLES
+from clinworld.knowledge.load import HERE, KINDS, Knowledge, load_knowledge
+
+DRIVERS = [
+    "poor_medication_adherence",
+    "insufficient_dose_exposure",
+    "medication_intolerance",
+    "calorie_intake_change",
+    "activity_decline",
+    "sleep_decline",
+    "measurement_noise",
+    "biological_low_response",
+    "inadequate_treatment_duration",
+    "concurrent_medication_effect",
+    "acute_illness",
+    "fluid_or_GI_weight_variation",
+    "cost_or_access_issue",
+    "unknown_or_multifactorial",
+]
+PRIMARY = ("dyslipidemia", "hypertension", "masld", "obesity", "type_2_diabetes")
+
+
+@pytest.fixture(scope="module")
+def knowledge() -> Knowledge:
+    return load_knowledge()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_table_of_the_package_loads_and_a_row_is_found_under_its_own_id(kind: str, knowledge: Knowledge) -> None:
+    rows = knowledge.table(kind)
+    assert len(rows) > 0
+    assert all(row.id == key for key, row in rows.items())
+
+
+def test_the_fixed_ids_of_the_job_contract_exist(knowledge: Knowledge) -> None:
+    assert list(knowledge.drivers) == DRIVERS
+    assert sorted(key for key, row in knowledge.conditions.items() if row.is_primary) == list(PRIMARY)
+    assert set(knowledge.devices) == {"smart_scale", "clinic_scale", "wearable", "cgm", "bp_cuff", "lab_panel"}
+    assert len(knowledge.artifacts) == 6
+    assert "weight_regain" in knowledge.outcomes
+    wanted = (
+        "weight weight_clinic scale_quality steps resting_hr hrv_rmssd sleep_hours spo2_night skin_temp_dev stress_score home_sbp home_dbp"
+    )
+    assert set(f"{wanted} cgm_tir gi_symptom_score carb_pct med_adherence".split()) <= set(knowledge.streams)
+    labs = ["hba1c", "fasting_glucose", "ldl_c", "hdl_c", "total_cholesterol", "triglycerides", "alt", "ast", "platelets", "fib4"]
+    labs += ["creatinine", "egfr", "tsh"]
+    assert set(labs) <= set(knowledge.analytes)
+
+
+def test_a_table_is_parsed_only_when_it_is_asked_for(tmp_path: Path) -> None:
+    knowledge = load_knowledge(add_row(tmp_path, "analytes", decimals="many"))
+    assert len(knowledge.streams) > 30
+    with pytest.raises(KnowledgeError, match="decimals"):
+        _ = knowledge.analytes
+
+
+def test_a_drug_file_is_parsed_only_when_its_row_is_asked_for(tmp_path: Path) -> None:
+    knowledge = load_knowledge(add_file(tmp_path, "drugs", DRUG, ("ladder:", "leader:")))
+    assert knowledge.drugs["metformin"].ladder[0] == 500
+    assert "sample" in knowledge.drugs
+    with pytest.raises(KnowledgeError, match="ladder"):
+        _ = knowledge.drugs["sample"]
+
+
+@pytest.mark.parametrize(("kind", "name", "row"), read_table("names.csv"))
+def test_a_name_in_either_language_resolves_to_one_id(kind: str, name: str, row: str, knowledge: Knowledge) -> None:
+    assert knowledge.resolve(kind, name) == (row or None)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_name_offered_resolves(kind: str, knowledge: Knowledge) -> None:
+    assert all(knowledge.resolve(kind, name) is not None for name in knowledge.names(kind))
+
+
+@pytest.mark.parametrize(
+    ("disease", "drug", "doses"),
+    [
+        ("obesity", "metformin", [500, 1000, 1500]),
+        ("obesity", "semaglutide", [0.25, 0.5, 1.0, 1.7]),
+        ("obesity", "tirzepatide", [2.5, 5, 7.5, 10]),
+        ("MASLD", "semaglutide", [0.25, 0.5, 1.0]),
+        ("MASLD", "tirzepatide", [2.5, 5]),
+        ("hypertension", "amlodipine", [5, 10]),
+        ("dyslipidemia", "atorvastatin", [20]),
+        ("T2D", "semaglutide", [0.25, 0.5, 1.0]),
+        ("T2D", "metformin", [500, 1000, 1500, 2000]),
+        ("T2D", "tirzepatide", [2.5, 5, 10]),
+    ],
+)
+def test_the_pairs_of_the_public_jobs_are_on_a_ladder_of_an_indicated_product(
+    disease: str, drug: str, doses: list[float], knowledge: Knowledge
+) -> None:
+    condition = knowledge.resolve("conditions", disease)
+    assert condition is not None
+    product = knowledge.drugs[knowledge.product(drug, condition) or ""]
+    assert set(doses) <= set(product.ladder)
+    assert max(doses) <= dict(product.indications)[condition]
+
+
+def test_a_drug_name_means_the_product_for_the_disease(knowledge: Knowledge) -> None:
+    assert knowledge.product("semaglutide", "type_2_diabetes") == "semaglutide"
+    assert knowledge.product("semaglutide", "obesity") == "semaglutide_2_4"
+    assert knowledge.product("amlodipine", "obesity") == "amlodipine"
+    assert knowledge.product("unobtainium", "obesity") is None
+
+
+def test_status_and_parameter_are_found_by_id_and_name_the_nearest_when_not(knowledge: Knowledge) -> None:
+    assert knowledge.status_of("conditions:obesity") == "recalled"
+    assert knowledge.parameter("half_dose_share") == 0.78
+    with pytest.raises(KnowledgeError, match="'hba1c'"):
+        knowledge.status_of("analytes:hba1x")
+    with pytest.raises(KnowledgeError, match="'half_dose_share'"):
+        knowledge.parameter("half_dose_shares")
+    with pytest.raises(UsageError, match="'streams'"):
+        knowledge.table("stream")
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_an_added_row_of_every_table_is_loaded_beside_the_packages(kind: str, tmp_path: Path, knowledge: Knowledge) -> None:
+    added = load_knowledge(add_row(tmp_path, kind))
+    table = "conditions" if kind == "condition_labels" else kind
+    assert len(added.table(table)) == len(knowledge.table(table)) + 1
+    assert added.table(table)["sample"].id == "sample"
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_an_added_row_with_an_existing_id_is_an_error(kind: str, tmp_path: Path, knowledge: Knowledge) -> None:
+    table = "conditions" if kind == "condition_labels" else kind
+    taken = next(iter(knowledge.table(table)))
+    added = load_knowledge(add_row(tmp_path, kind, id=taken))
+    with pytest.raises(KnowledgeError, match=f"'{taken}' again"):
+        added.table(table)
+
+
+def test_an_added_file_with_an_existing_id_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "drugs").mkdir()
+    (tmp_path / "drugs" / "metformin.yaml").write_text(DRUG.replace("id: sample", "id: metformin"), encoding="utf-8")
+    with pytest.raises(KnowledgeError, match="'metformin' again"):
+        _ = load_knowledge(tmp_path).drugs
+
+
+def test_an_added_folder_that_is_missing_or_holds_another_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KnowledgeError, match="no such folder"):
+        load_knowledge(tmp_path / "nowhere")
+    (tmp_path / "streems.csv").write_text("id\n", encoding="utf-8")
+    with pytest.raises(KnowledgeError, match=r"'streams\.csv'"):
+        load_knowledge(tmp_path)
+
+
+# kind, cell, what is written, what the message must contain
+TYPOS = [
+    ("analytes", "decimals", "1.5", "whole number"),
+    ("analytes", "decimals", "9", "0 to 4"),
+    ("analytes", "hard_high", "twenty", "a number is expected"),
+    ("analytes", "hard_high", "nan", "finite"),
+    ("analytes", "hard_high", "", "required"),
+    ("analytes", "device", "lab_pannel", "'lab_panel'"),
+    ("analytes", "clinician_reads", "yes", "true, false"),
+    ("analytes", "status", "cheked", "'checked'"),
+    ("analytes", "source", "", "required"),
+    ("analytes", "name_zh", "", "required"),
+    ("analytes", "id", "Big Sample", "words joined"),
+    ("analytes", "aliases", "a|a", "once"),
+    ("streams", "role", "wearible", "'wearable'"),
+    ("streams", "scale", "logarithm", "linear, log"),
+    ("streams", "setting", "hom", "'home'"),
+    ("streams", "p_present", "1.2", "0 to 1"),
+    ("streams", "lag1", "1.5", "-0.99 to 0.99"),
+    ("streams", "sd_within", "-1", "0 to"),
+    ("events", "kind", "lif", "benign, life"),
+    ("events", "axis", "seasons", "'season'"),
+    ("events", "sex", "X", "F, M"),
+    ("events", "age_low", "300", "0 to 120"),
+    ("artifacts", "turning_kind", "trapp", "'trap'"),
+    ("drivers", "lead_days", "soon", "a number is expected"),
+    ("contexts", "facet", "cours", "'course'"),
+    ("outcomes", "persist_days", "0", "1 to 1000"),
+    ("parameters", "value", "", "required"),
+    ("parameters", "id", "Sample", "words joined"),
+    ("sources", "status", "seen", "allowed"),
+]
+
+
+@pytest.mark.parametrize(("kind", "cell", "written", "told"), TYPOS, ids=[f"{k}-{c}-{w}" for k, c, w, _ in TYPOS])
+def test_a_wrong_cell_names_file_row_cell_and_what_is_allowed(kind: str, cell: str, written: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(KnowledgeError) as caught:
+        load_knowledge(add_row(tmp_path, kind, **{cell: written})).table(kind)
+    message = str(caught.value)
+    assert "line 2" in message
+    assert ".csv" in message
+    assert cell in message
+    assert told in message
+
+
+def test_a_text_in_one_language_only_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KnowledgeError, match=r"events\.csv, line 2 \(sample\), context_zh"):
+        _ = load_knowledge(add_row(tmp_path, "events", context_en="only in English")).events
+
+
+def test_a_wrong_column_names_the_nearest(tmp_path: Path) -> None:
+    path = add_row(tmp_path, "devices") / "devices.csv"
+    path.write_text(path.read_text(encoding="utf-8").replace("reports", "report"), encoding="utf-8")
+    with pytest.raises(KnowledgeError, match="'reports'"):
+        _ = load_knowledge(tmp_path).devices
+
+
+YAML_TYPOS = [
+    ("drugs", DRUG, ("frequency: daily", "frequency: dayly"), "'daily'"),
+    ("drugs", DRUG, ("onset_days", "onset_day"), "'onset_days'"),
+    ("drugs", DRUG, ("onset_days: 7\n", ""), "no key 'onset_days'"),
+    ("drugs", DRUG, ("ladder: [5, 10, 20]", "ladder: [5, ten, 20]"), "number is expected"),
+    ("drugs", DRUG, ("ladder: [5, 10, 20]", "ladder: 5"), "a list is expected"),
+    ("drugs", DRUG, ("{obesity: 20}", "obesity"), "a mapping is expected"),
+    ("drugs", DRUG, ("id: sample", "id: simple"), "the id is the file's name"),
+    ("drugs", DRUG, ("mean: -1", "meen: -1"), "'mean'"),
+    ("drugs", DRUG, (ZH["name"], "No"), ""),
+    ("drugs", DRUG, ("en: Sample, ", ""), "no key 'en'"),
+    ("drugs", DRUG, ("status: authored", "status: authord"), "'authored'"),
+    ("conditions", CONDITION, ("is_primary: true", "is_primary: 1"), "true, false"),
+    ("conditions", CONDITION, ("age_years: [18, 60]", "age_years: 18"), "two ages"),
+    ("conditions", CONDITION, ("sd: 0.2", "sd: -0.2"), "0 to"),
+    ("conditions", CONDITION, ("discriminator", "discriminater"), "'discriminator'"),
+    ("conditions", CONDITION, ("signals: [hba1c]", "signals: [1]"), "words are expected"),
+    ("conditions", CONDITION, ("is_primary", "is_secondary"), "allowed"),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "swap", "told"), YAML_TYPOS, ids=[f"{k}-{s[1][:24]}" for k, _, s, _ in YAML_TYPOS])
+def test_a_wrong_key_or_value_of_a_file_names_file_and_line(kind: str, text: str, swap: tuple[str, str], told: str, tmp_path: Path) -> None:
+    knowledge = load_knowledge(add_file(tmp_path, kind, text, swap))
+    if not told:
+        assert knowledge.table(kind)["sample"].names.zh == "No"  # stays text: the language check refuses it
+        return
+    with pytest.raises(KnowledgeError) as caught:
+        _ = knowledge.table(kind)["sample"]
+    assert f"{kind}/sample.yaml, line " in str(caught.value)
+    assert told in str(caught.value)
+
+
+def test_sound_extra_files_load(tmp_path: Path) -> None:
+    knowledge = load_knowledge(add_file(add_file(tmp_path, "drugs", DRUG), "conditions", CONDITION))
+    assert knowledge.drugs["sample"].effects[0].mean == -1
+    assert knowledge.conditions["sample"].age_low == 18
+
+
+def test_a_row_never_changes(knowledge: Knowledge) -> None:
+    with pytest.raises(TypeError):
+        knowledge.analytes["hba1c"] = knowledge.analytes["alt"]  # type: ignore[index]  # refused at run time too
+    with pytest.raises(AttributeError):
+        knowledge.analytes["hba1c"].decimals = 3  # type: ignore[misc]  # refused at run time too
+
+
+def test_a_cold_load_of_everything_costs_less_than_a_quarter_of_a_second_of_cpu() -> None:
+    code = (
+        "import time; from clinworld.knowledge.load import KINDS, load_knowledge\n"
+        "start = time.process_time(); knowledge = load_knowledge()\n"
+        "rows = [row for kind in KINDS for row in knowledge.table(kind).values()]\n"
+        "print(len(rows), time.process_time() - start)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    rows, seconds = done.stdout.split()
+    assert int(rows) > 700
+    assert float(seconds) < 0.25
+
+
+def test_the_data_stand_next_to_the_loader_and_every_csv_of_a_table_is_known() -> None:
+    assert {shape.file for shape in TABLES.values()} <= {path.name for path in HERE.iterdir()}
+    assert set(SOUND) == set(TABLES)
