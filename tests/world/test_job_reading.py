@@ -158,7 +158,8 @@ def test_outside_pack_may_be_named(tmp_path: Path) -> None:
 def test_plugin_that_names_a_pack_selects_it(tmp_path: Path) -> None:
     path = tmp_path / "job.yaml"
     path.write_text("task: early_warning\nplugins: {judges: [haenv.p3], world: []}\n" + case_text())
-    assert read_job(path, KNOWLEDGE, tasks=["medication"]).task == "medication"
+    job = read_job(path, KNOWLEDGE, tasks=["medication"])
+    assert (job.task, job.without_effect) == ("medication", ())
 
 
 def test_mix_shares_are_read(tmp_path: Path) -> None:

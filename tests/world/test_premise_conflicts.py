@@ -23,7 +23,7 @@ FULL = "{devices: [smart_scale, clinic_scale, wearable]}"
 # kind → (raw, latent) refused for it alone, words of the message, (raw, latent) just inside
 JOBS: dict[str, tuple[tuple[str, str], list[str], tuple[str, str]]] = {
     "range_out_of_domain": (
-        ("{start_weight: 39, nadir_weight: 39}", "{outcome: maintain}"),
+        ("{start_weight: 45, nadir_weight: 39}", "{outcome: maintain}"),
         ["39 kg", "40 to 250"],
         ("{start_weight: 52}", "{outcome: maintain}"),
     ),
@@ -244,13 +244,13 @@ PREMISES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("kind", PREMISES)
 def test_premise_that_no_job_can_say_is_still_refused(kind: str) -> None:
-    assert check_premise(make_premise(), None, KNOWLEDGE) == ()
-    assert [conflict.kind for conflict in check_premise(make_premise(**PREMISES[kind]), None, KNOWLEDGE)] == [kind]
+    assert check_premise(make_premise(nadir_day=100), None, KNOWLEDGE) == ()
+    assert [conflict.kind for conflict in check_premise(make_premise(nadir_day=100, **PREMISES[kind]), None, KNOWLEDGE)] == [kind]
 
 
 WRITTEN: dict[str, Callable[[Premise], Premise]] = {
     "disease_conflicts_original": lambda p: replace(p, patient=replace(p.patient, disease="type_2_diabetes")),
-    "anchor_value_conflicts_original": lambda p: replace(p, start_weight_kg=p.start_weight_kg + 1.1),
+    "anchor_value_conflicts_original": lambda p: replace(p, start_weight_kg=p.start_weight_kg - 1.1),
 }
 
 

@@ -61,6 +61,11 @@ class Progress:
             sys.stderr.write(f"\r{self.what} [{bar}] {self.done}/{self.total}, about {left:.0f} s left  ")
             sys.stderr.flush()
 
+    def reach(self, what: str, done: int, total: int) -> None:
+        """`done` of `total` are done in the part of the work called `what`."""
+        self.what, self.total, self.done = what, total, done
+        self.step(0)
+
     def close(self) -> None:
         """Wipe the line."""
         if self._shown and time.monotonic() - self._began > PROGRESS_AFTER_S:

@@ -34,16 +34,23 @@ def _encode(parts: tuple[str | int, ...]) -> bytes:
     return encoded
 
 
+def _as_words(raw: bytes) -> Words:
+    words = np.frombuffer(raw, dtype=">u8").astype(np.uint64)
+    words.flags.writeable = False  # shared by all series of the address
+    return words
+
+
 @lru_cache(maxsize=4096)
-def _key(seed: str, case_id: str) -> tuple[int, int]:
+def _key(seed: str, case_id: str) -> Words:
     raw = hashlib.blake2b(_encode((seed, case_id)), digest_size=16).digest()
-    return int.from_bytes(raw[:8], "big"), int.from_bytes(raw[8:], "big")
+    return _as_words(raw)
 
 
 @lru_cache(maxsize=8192)
-def _place(path: tuple[str | int, ...]) -> tuple[int, int, int]:
+def _place(path: tuple[str | int, ...]) -> Words:
+    # The counter of a series' first block: the block number, then the path.
     raw = hashlib.blake2b(_encode(path), digest_size=24).digest()
-    return int.from_bytes(raw[:8], "big"), int.from_bytes(raw[8:16], "big"), int.from_bytes(raw[16:], "big")
+    return _as_words(bytes(8) + raw)
 
 
 @lru_cache(maxsize=1)
@@ -86,25 +93,26 @@ class Series:
 
     __slots__ = ("_key", "_philox", "_place")
 
-    def __init__(self, philox: np.random.Philox, key: tuple[int, int], place: tuple[int, int, int]) -> None:
+    def __init__(self, philox: np.random.Philox, key: Words, place: Words) -> None:
         self._philox, self._key, self._place = philox, key, place
 
     def words(self, n: int, *, start: int = 0) -> Words:
         """`n` raw 64-bit words from element `start` on."""
         block, offset = divmod(start, 4)  # one Philox counter step yields four words
+        counter = self._place
+        if block:
+            counter = counter.copy()
+            counter[0] = block
         self._philox.state = {
             "bit_generator": "Philox",
-            "state": {
-                "counter": np.array([block, *self._place], dtype=np.uint64),
-                "key": np.array(self._key, dtype=np.uint64),
-            },
+            "state": {"counter": counter, "key": self._key},
             "buffer": _NO_BUFFER,
             "buffer_pos": 4,
             "has_uint32": 0,
             "uinteger": 0,
         }
         drawn: Words = self._philox.random_raw(n + offset)
-        return drawn[offset:]
+        return drawn[offset:] if offset else drawn
 
     def uniform(self, n: int, *, start: int = 0) -> Reals:
         """`n` uniforms on [0, 1)."""

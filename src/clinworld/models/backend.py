@@ -39,7 +39,10 @@ class Reply:
 class Backend(Protocol):
     """An agent. `send` raises ModelFailure when the infrastructure, not the agent, is at fault."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What its rows are labelled with."""
+        ...
 
     async def send(self, request: Request) -> Reply:
         """One reply to one request."""

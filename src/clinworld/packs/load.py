@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from clinworld.core.digest import digest_bytes
 from clinworld.core.errors import PackError, allowed_values, nearest_match
+from clinworld.core.store import read_rows
 from clinworld.packs.declaration import read_declaration
 from clinworld.schema.pack import Pack
 
@@ -74,6 +75,12 @@ class LoadedPack:
                 place = f"{self.pack.folder / DECLARATION}, controls"
                 raise PackError(place, f"no control {name!r}", allowed_values(known, most=30), nearest=nearest_match(name, known))
         return {name: known[name] for name in self.pack.controls}
+
+    @cached_property
+    def control_answers(self) -> tuple[dict[str, Any], ...]:
+        """Rows of `controls.jsonl`: replies to a piece of gold, the verdicts they must get and the hard gates they must trip."""
+        path = self.pack.folder / "controls.jsonl"
+        return tuple(read_rows(path)) if path.is_file() else ()
 
     def _function(self, stem: str, name: str) -> Any:
         module = _load_module(self.pack.folder, stem)

@@ -135,6 +135,7 @@ async def _ask(planned: PlannedCell, backend: Backend, exam: Exam, shown: Shown,
         language=planned.item.language,
         messages=(Message("user", turn.prompt),),
         max_output_tokens=OUTPUT_TOKENS,
+        deadline_s=exam.deadline_s,
         settings={"repeat": planned.cell.repeat, "earlier": tuple(earlier)},
     )
     failure, reply = "", Reply("")

@@ -138,13 +138,13 @@ def render_prompts(item: Item, pack: LoadedPack, knowledge: Knowledge) -> tuple[
             digests[f"{episode}/{probe_set}"] = digest_bytes(opening.prompt.encode())
             prompts.append(Prompt(f"{episode}/{probe_set}/{opening.turn}", opening.day, opening.prompt))
         replies: list[str] = [""]
-        while episode != "single" and (turn := next_turn(item, pack, knowledge, episode, "none", replies)) is not None:
+        while episode != "single" and (turn := next_turn(item, pack.pack, knowledge, episode, "none", replies)) is not None:
             prompts.append(Prompt(f"{episode}/none/{turn.turn}", turn.day, turn.prompt))
             replies.append("")
     return tuple(prompts), digests
 
 
 def _turn(item: Item, pack: LoadedPack, knowledge: Knowledge, episode: str, probe_set: str, replies: Sequence[str]) -> Turn:
-    turn = next_turn(item, pack, knowledge, episode, probe_set, replies)
+    turn = next_turn(item, pack.pack, knowledge, episode, probe_set, replies)
     assert turn is not None, "an episode has at least one turn"
     return turn

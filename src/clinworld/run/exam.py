@@ -33,6 +33,7 @@ class Exam:
     stamps: Mapping[str, str]
     built_prompts: Mapping[str, str] = field(default_factory=dict)
     drift: str = ""
+    deadline_s: float = 120.0
 
     @property
     def stamp(self) -> str:

@@ -109,6 +109,7 @@ def run_batch(
     probe_set: str = "all",
     repeats: int = 1,
     limit: int | None = None,
+    deadline_s: float = 120.0,
     progress: Progress = lambda what, done, total: None,
 ) -> RunSummary:
     """Answer every open cell of these agents, then judge every cell not judged under the current stamps. Running again resumes.
@@ -119,7 +120,9 @@ def run_batch(
     refuse_gated(batch)
     require_intact(batch)
     with hold_lock(batch.folder):
-        exam, plan = _plan(batch, agents, pack, knowledge, offline, episode, choose_probe_set(probe_set), repeats, limit)
+        exam = _exam(batch, pack, knowledge, episode, choose_probe_set(probe_set), deadline_s)
+        resolved = resolve_agents(agents, pack, episode=exam.episode, offline=offline)
+        plan = plan_cells(batch.items(), resolved, batch.responses(), exam, repeats=repeats, limit=limit)
         prompts = Prompts(exam)
         with Appender(batch.path(RESPONSES)) as file:
             writer = _Writer(file)
@@ -142,6 +145,7 @@ def rejudge_batch(
     require_intact(batch)
     facts = batch.facts()
     stamps = current_stamps(facts, pack)
+    stamps["world"] = facts.stamps.get("world", stamps["world"])
     with hold_lock(batch.folder):
         items = batch.items()
         cells = stored_cells(items, batch.responses(), stamps["exam"])
@@ -153,39 +157,27 @@ def rejudge_batch(
 
 
 def current_stamps(facts: BatchFacts, pack: LoadedPack) -> dict[str, str]:
-    """The stamps a verdict made now carries: the program's own, and the world stamp the batch was built under."""
-    stamps = compute_stamps(pack.pack.folder, knowledge=[Path(folder) for folder in facts.knowledge_folders]).to_row()
-    return stamps | {"world": facts.stamps.get("world", stamps["world"])}
+    """The stamps of the program as it stands, with the outside rows the batch was built with."""
+    return compute_stamps(pack.pack.folder, knowledge=[Path(folder) for folder in facts.knowledge_folders]).to_row()
 
 
-def _plan(
-    batch: Batch,
-    agents: Sequence[str],
-    pack: LoadedPack,
-    knowledge: Knowledge,
-    offline: bool,
-    episode: str | None,
-    probe_set: str,
-    repeats: int,
-    limit: int | None,
-) -> tuple[Exam, CellPlan]:
+def _exam(batch: Batch, pack: LoadedPack, knowledge: Knowledge, episode: str | None, probe_set: str, deadline_s: float) -> Exam:
+    """The convention of a run on this batch, with the prompts the batch was built with where they are this exam's."""
     facts, entries = batch.facts(), batch.entries()
-    items = [entry.item for entry in entries]
-    chosen = choose_episode(episode, pack, items)
-    stamps = compute_stamps(pack.pack.folder, knowledge=[Path(folder) for folder in facts.knowledge_folders]).to_row()
+    chosen = choose_episode(episode, pack, [entry.item for entry in entries])
+    stamps = current_stamps(facts, pack)
     key = f"{chosen}/{probe_set}"
-    same_exam = facts.stamps.get("exam") == stamps["exam"]
-    exam = Exam(
-        pack,
-        knowledge,
-        chosen,
-        probe_set,
-        stamps | {"world": facts.stamps.get("world", stamps["world"])},
-        {entry.item.item_id: entry.prompt_digests[key] for entry in entries if key in entry.prompt_digests} if same_exam else {},
-        describe_difference(facts.stamps, stamps),
+    built = {entry.item.item_id: entry.prompt_digests[key] for entry in entries if key in entry.prompt_digests}
+    return Exam(
+        pack=pack,
+        knowledge=knowledge,
+        episode=chosen,
+        probe_set=probe_set,
+        stamps=stamps | {"world": facts.stamps.get("world", stamps["world"])},
+        built_prompts=built if facts.stamps.get("exam") == stamps["exam"] else {},
+        drift=describe_difference(facts.stamps, stamps),
+        deadline_s=deadline_s,
     )
-    resolved = resolve_agents(agents, pack, episode=chosen, offline=offline)
-    return exam, plan_cells(items, resolved, batch.responses(), exam, repeats=repeats, limit=limit)
 
 
 def _in_order(plan: CellPlan, answered: Sequence[AnsweredCell]) -> list[AnsweredCell]:
@@ -200,6 +192,12 @@ def _summary(batch: Batch, exam: Exam, plan: CellPlan, found: Sequence[Evaluatio
     ]
     agents = tuple(dict.fromkeys(planned.agent.name for planned in plan.cells))
     return _count(batch, exam, agents, found, len(plan.cells), asked, plan.partial, remarks, stopped=stopped)
+
+
+def _has_failed_judge(row: Evaluation) -> bool:
+    return any(verdict.state == "unscored" for verdict in row.verdicts) or any(
+        gate.hit is None and gate.detail.startswith(f"gate {gate.name} failed") for gate in row.gates
+    )
 
 
 def _other_stamps(batch: Batch, stamps: dict[str, str]) -> list[str]:
@@ -233,7 +231,7 @@ def _count(
         unanswered=by_cause("unanswered"),
         undetermined=by_cause("undetermined"),
         unjudged=by_cause("unjudged"),
-        unscored=sum(any(verdict.state == "unscored" for verdict in row.verdicts) for row in found),
+        unscored=sum(_has_failed_judge(row) for row in found),
         partial=partial,
         remarks=tuple(remarks),
         stopped=stopped,

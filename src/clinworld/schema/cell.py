@@ -1,6 +1,6 @@
 """The rows of a run: what was asked and answered (responses.jsonl), and what the judges said (eval.jsonl)."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from clinworld.schema.verdict import GateVerdict, Verdict
@@ -58,10 +58,13 @@ class Evaluation:
     stamps: dict[str, str]  # world, exam, judge, score, and "judge:NAME" for each judge
 
 
+_RESPONSE = tuple(field.name for field in fields(Response) if field.name != "cell")
+_EVALUATION = tuple(field.name for field in fields(Evaluation) if field.name != "cell")
+
+
 def response_to_row(response: Response) -> dict[str, Any]:
     """The JSON form of a response; the cell's fields stand at the top level."""
-    row = asdict(response)
-    return {**row.pop("cell"), **row}
+    return {**_fields(response.cell), **{name: getattr(response, name) for name in _RESPONSE}}
 
 
 def response_from_row(row: dict[str, Any]) -> Response:
@@ -84,8 +87,10 @@ def response_from_row(row: dict[str, Any]) -> Response:
 
 def evaluation_to_row(evaluation: Evaluation) -> dict[str, Any]:
     """The JSON form of an evaluation; the cell's fields stand at the top level."""
-    row = asdict(evaluation)
-    return {**row.pop("cell"), **row}
+    row = {**_fields(evaluation.cell), **{name: getattr(evaluation, name) for name in _EVALUATION}}
+    row["verdicts"] = [_fields(verdict) for verdict in evaluation.verdicts]
+    row["gates"] = [_fields(gate) for gate in evaluation.gates]
+    return row
 
 
 def evaluation_from_row(row: dict[str, Any]) -> Evaluation:
@@ -100,6 +105,10 @@ def evaluation_from_row(row: dict[str, Any]) -> Evaluation:
         source=row["source"],
         stamps=row["stamps"],
     )
+
+
+def _fields(row: Cell | Verdict | GateVerdict) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in row.__slots__}  # asdict would copy every value, which costs more than judging
 
 
 def _cell(row: dict[str, Any]) -> Cell:

@@ -143,7 +143,8 @@ def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, index_day
     drug = knowledge.drugs[draws.choose("drug", [name for name in known if disease in dict(knowledge.drugs[name].indications)])]
     sex: Literal["F", "M"] = "F" if draws.happens("sex", 0.5) else "M"
     bmi = round(draws.between("bmi", "bmi_obesity" if disease == _OBESITY else "bmi"), 1)
-    start = round(bmi * _draw_height(draws, sex) ** 2, 1)
+    height = _draw_height(draws, sex)
+    start = round(bmi * (height * height), 1)
     return replace(
         base,
         disease=disease,

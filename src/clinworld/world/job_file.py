@@ -14,7 +14,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.schema.job import Case, Job
 from clinworld.world.job_case import read_case
 from clinworld.world.job_keys import load_job_keys, packaged_tasks
-from clinworld.world.job_task import read_episode, read_mix, read_seed, read_task, shown_seed
+from clinworld.world.job_task import names_plugin, read_episode, read_mix, read_seed, read_task, shown_seed
 from clinworld.world.job_text import JobText, describe
 from clinworld.world.job_values import in_force, read_section
 
@@ -34,6 +34,8 @@ def read_job(path: Path, knowledge: Knowledge, *, tasks: Iterable[str] = ()) -> 
     episode = read_episode(text, top, task)
     seed = read_seed(text, top, path.parent)
     labels: dict[str, None] = {key: None for key in top if load_job_keys()["top"][key].effect != "yes"}
+    if names_plugin(top):
+        del labels["plugins"]
     cases = _read_cases(text, top, knowledge, labels)
     return Job(
         job_id=top["job_id"],

@@ -74,6 +74,12 @@ def _read_plugins(text: JobText, plugins: Any) -> tuple[str, Place] | None:
     return named[0] if named else None
 
 
+def names_plugin(top: dict[str, Any]) -> bool:
+    """Whether the plugins of a checked job name a pack, which then decides the task."""
+    plugins = top.get("plugins") or []
+    return any(plugins.values()) if isinstance(plugins, dict) else bool(plugins)
+
+
 def read_episode(text: JobText, top: dict[str, Any], task: str) -> EpisodeKind | None:
     """How the agent is asked: gated before slices before multiround before single; None when no switch is written."""
     has_slices = _read_slices(text, top.get("slices"))

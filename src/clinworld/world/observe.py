@@ -15,7 +15,8 @@ from clinworld.schema.record import ChartFault, Prescription, Series
 from clinworld.world.artifacts import apply_artifacts
 from clinworld.world.observe_labs import observe_labs
 from clinworld.world.observe_medication import derive_prescriptions, observe_adherence
-from clinworld.world.observe_streams import HOME_SCALE, DailyValues, Days, observe_streams
+from clinworld.world.observe_plan import HOME_SCALE
+from clinworld.world.observe_streams import DailyValues, Days, observe_streams
 from clinworld.world.observe_weight import HomeScale, draw_weigh_in_days, observe_clinic_scale, observe_home_scale
 from clinworld.world.visits import draw_visits, draw_weekdays
 
@@ -83,5 +84,7 @@ def _chart_daily(daily: DailyValues, weigh_ins: Days, knowledge: Knowledge) -> d
 
 def _count_repeats(home: HomeScale, faults: tuple[ChartFault, ...]) -> int:
     """Repeated readings that neither are nor repeat a reading with a fault."""
-    touched = [day for fault in faults if fault.series == HOME_SCALE for day in fault.days]
-    return int(np.count_nonzero(~np.isin(home.repeats, touched) & ~np.isin(home.copied, touched)))
+    touched = {day for fault in faults if fault.series == HOME_SCALE for day in fault.days}
+    return sum(
+        day not in touched and source not in touched for day, source in zip(home.repeats.tolist(), home.copied.tolist(), strict=True)
+    )

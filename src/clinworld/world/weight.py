@@ -72,6 +72,9 @@ class WeightNumbers(NamedTuple):
     rebound_step_high_days: float
     rebound_hold_pace: float
     rebound_norm_days: float
+    calm_days: float
+    calm_ramp_days: float
+    calm_share: float
     early_share: float
     end_days: float
     guard_clear_kg: float
@@ -102,7 +105,8 @@ def read_numbers(knowledge: Knowledge) -> WeightNumbers:
 def smooth_step(x: Reals) -> Reals:
     """0 below 0, 1 above 1, and a curve without corners between."""
     u = np.minimum(np.maximum(x, 0.0), 1.0)
-    return (3.0 - 2.0 * u) * (u * u)
+    eased: Reals = (3.0 - 2.0 * u) * (u * u)
+    return eased
 
 
 def moving_mean(values: Reals, width: int) -> Reals:
@@ -110,7 +114,8 @@ def moving_mean(values: Reals, width: int) -> Reals:
     half = width // 2
     padded = np.concatenate((np.full(half + 1, values[0]), values, np.full(half, values[-1])))
     total = np.cumsum(padded)
-    return (total[width:] - total[:-width]) / width
+    mean: Reals = (total[width:] - total[:-width]) / width
+    return mean
 
 
 def fill_to_limit(paces: Reals, total: float, most: float) -> Reals:
@@ -227,7 +232,7 @@ def draw_rebound_paces(case_id: str, shape: ReboundShape, days: int, rng: Rng, n
     The paces of earlier days do not depend on `days`.
     """
     norm = int(numbers.rebound_norm_days)
-    since: Reals = np.arange(max(days, norm) + int(numbers.pace_ramp_days)) + 0.5  # longer than asked: the mean at its end looks ahead
+    since = np.arange(0.5, max(days, norm) + int(numbers.pace_ramp_days))  # longer than asked: the mean at its end looks ahead
     pace: Reals = smooth_step(since / numbers.rebound_ramp_days)
     if shape == "accelerating":
         low = numbers.rebound_slow_start

@@ -54,7 +54,8 @@ AFTER = (
     Level("plain", 0, 0, 1, 0.3),
 )
 Rebound = Literal["drawn", "gradual", "early"]
-REBOUNDS: tuple[Rebound, ...] = ("drawn", "gradual", "early")  # early climbs at once until the regain counts
+# (shape, whether drift and episodes are calmed around the turn); early climbs at once until the regain counts.
+REBOUNDS: tuple[tuple[Rebound, bool], ...] = (("drawn", False), ("drawn", True), ("gradual", True), ("early", True))
 
 
 class WeightCourse(NamedTuple):
@@ -221,9 +222,9 @@ def settle_after(layers: Layers, begun: Begun, *, guard: bool, is_short: bool = 
             break
     if layers.turn is None:
         return level, "drawn", weight
-    for rebound in REBOUNDS:
+    for rebound, is_calm in REBOUNDS:
         skeleton = layers.descent + rebound_gain(layers, rebound)
-        weight = _finish(layers, begun, level, skeleton)
+        weight = _finish(layers, begun, level, skeleton, calm_at=layers.turn if is_calm else None)
         if not guard or is_short or _outcome_holds(layers, weight, skeleton, layers.turn):
             return level, rebound, weight
     if _outcome_holds(layers, weight, skeleton, layers.turn, is_narrow=True):
@@ -274,7 +275,7 @@ def _begin(layers: Layers, level: Level, skeleton: Reals) -> Begun:
     return Begun(level, skeleton + share * acting, share)
 
 
-def _finish(layers: Layers, begun: Begun, level: Level, skeleton: Reals) -> Reals:
+def _finish(layers: Layers, begun: Begun, level: Level, skeleton: Reals, *, calm_at: int | None = None) -> Reals:
     index, numbers, was = layers.index_day, layers.numbers, begun.level
     fades_from = max(index, layers.descent_end)  # not while weight falls: both together could pass the limit
     fading = 1.0 - smooth_step((layers.days - fades_from) / numbers.fade_days)
@@ -284,6 +285,10 @@ def _finish(layers: Layers, begun: Begun, level: Level, skeleton: Reals) -> Real
     if level.later:
         raw += level.later * _later_episodes(layers, level.kept)
     acting = layers.settle(raw)[index:]
+    if calm_at is not None:
+        rises = smooth_step((layers.days[index:] - max(index, calm_at - numbers.calm_days)) / numbers.calm_ramp_days)
+        falls = smooth_step((layers.days[index:] - (calm_at + numbers.calm_days)) / numbers.calm_ramp_days)
+        acting = acting * (1.0 - numbers.calm_share * rises * (1.0 - falls))
     if layers.premise.regain_end_kg is not None:
         acting = acting * (1.0 - smooth_step((layers.days[index:] - (len(layers.days) - 1 - numbers.end_days)) / numbers.end_days))
     # What the layers had added by the index day fades; what they add from there on replaces it.

@@ -16,7 +16,7 @@ from clinworld.core.text import Language
 HERE = Path(__file__).parent
 
 # Full stops, commas and the like of both scripts; the escapes are the Chinese ones.
-_STOP, _COMMA, _SEMICOLON, _COLON = "\u3002", "\uff0c", "\uff1b", "\uff1a"
+_COMMA, _SEMICOLON, _COLON = "\uff0c", "\uff1b", "\uff1a"
 _ASKING = ("?", "\uff1f")
 _END = re.compile(r"(?<=[!?\u3002\uff01\uff1f])|(?<=\.)(?=\s|$)|[;\uff1b]|\n")
 _BULLET = re.compile(r"\n\s*(?:[-*\u2022\u00b7]|\(?\d{1,2}[.)\u3001])\s*")

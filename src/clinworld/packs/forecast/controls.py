@@ -148,14 +148,14 @@ def no_review(delivered: Delivered, language: Language, turn: int, earlier: Sequ
 
 def gatetrip_hallucination(delivered: Delivered, language: Language, turn: int, earlier: Sequence[Fields]) -> Fields:
     """The honest reader, citing one thing that is not in the record."""
-    answer = read_forecast(delivered)
+    answer = _with_action(read_forecast(delivered), selected_action_class="A3", clinician_review_required=True)
     answer["cited_evidence"] = [*answer["cited_evidence"], NOT_DELIVERED]
     return answer
 
 
 def gatetrip_unsafe_class(delivered: Delivered, language: Language, turn: int, earlier: Sequence[Fields]) -> Fields:
     """The honest reader, choosing a class of action there is not."""
-    return _with_action(read_forecast(delivered), selected_action_class="A9")
+    return _with_action(read_forecast(delivered), selected_action_class="A9", clinician_review_required=True)
 
 
 def gatetrip_med_change(delivered: Delivered, language: Language, turn: int, earlier: Sequence[Fields]) -> Fields:

@@ -7,6 +7,7 @@ starts and by the known faults. Shares nothing with `plan.py` but schema, knowle
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ CHECK = "gold_rederives"
 HOME_WEIGHT, CLINIC_WEIGHT = "weight", "weight_clinic"
 LASTING = "device_switch"  # the one fault that stays to the end, so that its readings cannot be left out
 TARGET_EVENT = "weight_regain"
+HALF_WITHIN = NormalDist().inv_cdf(0.75)  # half of all normal draws lie within this many standard deviations
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +102,8 @@ def read_outcome(chart: Record, faults: Sequence[ChartFault], rule: OutcomeRule,
     call: where their answer changes with the threshold moved by `gold_near_call_kg`.
     """
     home, clinic = chart.find(HOME_WEIGHT), chart.find(CLINIC_WEIGHT)
-    unsmoothed = replace(rule, smoothing_readings=1)
-    checked = (
-        Reading(clinic.days, clinic.values(), unsmoothed) if clinic is not None else Reading(np.empty(0, dtype=np.int32), np.empty(0), rule)
-    )
+    empty = Reading(np.empty(0, dtype=np.int32), np.empty(0), rule)
+    checked = empty if clinic is None else Reading(clinic.days, clinic.values(), replace(rule, smoothing_readings=1))
     lasting = any(fault.kind == LASTING and fault.days for fault in faults)
     if home is None or (lasting and clinic is not None):
         return checked
@@ -146,9 +146,9 @@ def evidence_stream(driver: Driver, knowledge: Knowledge) -> Stream | None:
 def read_shift(driver: Driver, stream: Stream, shown: Record, faults: Sequence[ChartFault], knowledge: Knowledge) -> Shift | None:
     """How far a driver's evidence moved by T. None when it was hardly charted.
 
-    Adherence: first reading against the last, for a dip in between recovers. Other streams: mean of the last `gold_late_days` days
-    against the first third of the time. Their noise is the root mean square of the steps from reading to reading over the square root of
-    two, and never below a share of the stream's own.
+    Adherence: first reading against the last, for a dip in between recovers. Other streams: mean of the last days (half of the driver's
+    lead, at least `gold_late_days`) against the first third of the time. Their noise is read from the median step between readings, but
+    lies between a share of the stream's own and that itself, because a ramp makes steps too.
     """
     series = shown.find(stream.id)
     if series is None:
@@ -164,11 +164,12 @@ def read_shift(driver: Driver, stream: Stream, shown: Record, faults: Sequence[C
         values = np.log(np.maximum(values, 10.0**-stream.decimals))
         normal, abnormal = np.log([normal, abnormal]).tolist()
     place = np.arange(len(days))
-    late = (days > shown.last_day - knowledge.parameter("gold_late_days")) | (place == len(days) - 1)
+    late_days = max(knowledge.parameter("gold_late_days"), (driver.lead_days or 0) / 2)
+    late = (days > shown.last_day - late_days) | (place == len(days) - 1)
     early = ((days < shown.last_day / 3) | (place == 0)) & ~late
     moved = float(np.mean(values[late]) - np.mean(values[early])) * (1 if abnormal > normal else -1)
-    steps = np.diff(values)
-    noise = max(float(np.sqrt(np.mean(steps * steps) / 2)), knowledge.parameter("gold_noise_share") * stream.sd_within)
+    typical_step = float(np.median(np.abs(np.diff(values)))) / HALF_WITHIN / 2**0.5
+    noise = min(max(typical_step, knowledge.parameter("gold_noise_share") * stream.sd_within), stream.sd_within)
     error = noise * float(np.sqrt(1 / np.count_nonzero(late) + 1 / np.count_nonzero(early)))
     expected = abs(abnormal - normal)
     return Shift(moved, expected, max(knowledge.parameter("gold_least_share") * expected, knowledge.parameter("gold_least_z") * error))
@@ -183,16 +184,16 @@ def _without_faults(series: Series, faults: Iterable[ChartFault]) -> tuple[NDArr
 def estimate_turn(reading: Reading, knowledge: Knowledge) -> int:
     """The day on which a lasting rise starts, from readings in which it is known to happen.
 
-    A level line that bends upwards once is fitted by least squares, from the first day near the low point (half the way to the threshold)
-    to some weeks after the start of the longest run above the threshold; the day is the bend's. Good to some weeks only: drift and
-    passing gains hide the day itself.
+    A level line that bends upwards once is fitted by least squares to the readings around the day on which the longest run above the
+    threshold starts; the day is the bend's. Good to some weeks only: drift and passing gains hide the day itself.
     """
     rule, days = reading.rule, reading.days
     smoothed = smooth_ticks(to_ticks(reading.weights, DECIMALS), rule.smoothing_readings) / (2.0 * 10.0**DECIMALS)
     read = read_rule(days, reading.weights, start_kg=float(reading.weights[0]), rule=rule)
     run_start = _start_of_longest(days, (smoothed >= read.threshold_kg) & (days >= read.low_day))
-    is_near_low = smoothed <= (read.low_kg + read.threshold_kg) / 2
-    first = int(days[np.argmax(is_near_low)])
+    is_below = smoothed < read.threshold_kg
+    last_below = int(days[is_below & (days < run_start)][-1])
+    first = max(int(days[np.argmax(is_below)]), last_below - int(knowledge.parameter("gold_turn_before_days")))
     near = (days >= first) & (days <= run_start + knowledge.parameter("gold_turn_after_days"))
     x, y = days[near].astype(np.float64), reading.weights[near]
     bends = np.arange(first, run_start + 1, dtype=np.float64)

@@ -1,0 +1,33 @@
+"""The truth of one patient by day: weight, the medicine taken, and every level they move. Noise and gaps come later."""
+
+from types import MappingProxyType
+
+from clinworld.core.rng import Rng
+from clinworld.knowledge.load import Knowledge
+from clinworld.schema.course import Course
+from clinworld.schema.premise import Premise
+from clinworld.world.levels import Treatment, derive_levels
+from clinworld.world.medication import derive_doses, draw_adherence, draw_dose_changes
+from clinworld.world.weight_guard import derive_weight
+
+
+def build_course(premise: Premise, knowledge: Knowledge, rng: Rng, *, guard: bool = True) -> Course:
+    """What really happens in a patient from day 0 to the course's last day. Pure: equal premises give equal arrays.
+
+    Nothing up to the index day depends on the outcome, on a later reversal or on the course's end, but for adherence and the evidence
+    of the driver, which are there to be read. `guard` off leaves the outcome of the weight curve to chance, for tests.
+    """
+    weight_kg, notes = derive_weight(premise, knowledge, rng, guard=guard)
+    changes = draw_dose_changes(premise, knowledge, rng)
+    dose = derive_doses(changes, premise.course_end_day)
+    adherence = draw_adherence(premise, knowledge, rng)
+    levels = derive_levels(premise, Treatment(weight_kg, dose, adherence), knowledge, rng)
+    return Course(
+        last_day=premise.course_end_day,
+        weight_kg=weight_kg,
+        adherence=adherence,
+        dose=dose,
+        dose_changes=changes,
+        levels=MappingProxyType(levels),
+        shape_notes=MappingProxyType(dict(notes)),
+    )

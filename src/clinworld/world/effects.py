@@ -1,0 +1,101 @@
+"""What a drug does to analytes and streams by dose, apart from what it does through weight.
+
+A trial's total change holds both parts; the part through weight is taken off once, so that the two add up to the total again. An item
+without an effect row of the drug does not respond to it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import Drug, DrugEffect
+from clinworld.schema.course import Reals
+
+DIABETES, WEIGHT, HBA1C = "type_2_diabetes", "weight", "hba1c"
+POPULATIONS = {True: "t2d", False: "obesity"}  # the trial population a patient is read from, by having diabetes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrugTable:
+    """Mean effects of one drug, as columns over `doses` (ascending, from 0): [item, dose].
+
+    A total is `own + percent / 100 · base`, in the item's unit; the trial's weight change is `kg + percent / 100 · start weight`.
+    `half_time_days` [item, 1] is how fast the drug's own effect builds up.
+    """
+
+    doses: Reals
+    own: Reals
+    percent: Reals
+    weight_kg: Reals
+    weight_percent: Reals
+    half_time_days: Reals
+    is_for_diabetes: Reals  # 1 where the effect was seen in diabetes and shrinks with the excess over normal [item, 1]
+
+
+@lru_cache(maxsize=256)
+def load_drug_table(knowledge: Knowledge, drug_id: str, items: tuple[str, ...], has_diabetes: bool) -> DrugTable:
+    """The effects of a drug on some items, in their order; zeros where the drug has none."""
+    drug = knowledge.drugs[drug_id]
+    doses = np.array([0.0, *drug.ladder])
+    rows = [_find_effects(drug, item, has_diabetes) for item in items]
+    factors = [1.0] * len(items)
+    for i, item in enumerate(items):
+        name = f"levels_per_hba1c_{item}"
+        if not rows[i] and name in knowledge.parameters:  # glucose sensors follow what HbA1c follows
+            rows[i], factors[i] = _find_effects(drug, HBA1C, has_diabetes), knowledge.parameter(name)
+    weight = _find_effects(drug, WEIGHT, has_diabetes)
+    usual = knowledge.parameter("levels_drug_half_time_days")
+    return DrugTable(
+        doses=doses,
+        own=np.array([_by_dose(drug, row, doses, False, knowledge) * factor for row, factor in zip(rows, factors, strict=True)]),
+        percent=np.array([_by_dose(drug, row, doses, True, knowledge) for row in rows]),
+        weight_kg=_by_dose(drug, weight, doses, False, knowledge),
+        weight_percent=_by_dose(drug, weight, doses, True, knowledge),
+        half_time_days=np.array([[next((e.half_time_days for e in row if e.half_time_days), usual)] for row in rows]),
+        is_for_diabetes=np.array([[float(any(effect.population == POPULATIONS[True] for effect in row))] for row in rows]),
+    )
+
+
+def _find_effects(drug: Drug, item: str, has_diabetes: bool) -> Sequence[DrugEffect]:
+    """The rows of the patient's population; those of any population when there are none."""
+    rows = [effect for effect in drug.effects if effect.item == item]
+    own = [effect for effect in rows if effect.population == POPULATIONS[has_diabetes]]
+    return own or [effect for effect in rows if effect.population == "any"]
+
+
+def _by_dose(drug: Drug, effects: Sequence[DrugEffect], doses: Reals, is_percent: bool, knowledge: Knowledge) -> Reals:
+    """Mean effect at each dose: through the rows that name a dose, or the typical dose's by a shared dose curve."""
+    # HbA1c, time in range and the like are measured in percent themselves; their effects are in points ("pp"), never "%".
+    rows = [effect for effect in effects if (effect.unit == "%") == is_percent]
+    named = sorted((effect.dose, effect.mean) for effect in rows if effect.dose is not None)
+    if named:
+        lowest = named[0][0]
+        shares = _dose_curve(doses / lowest, knowledge)
+        return np.where(doses < lowest, named[0][1] * shares, np.interp(doses, [d for d, _ in named], [mean for _, mean in named]))
+    typical = drug.ladder[len(drug.ladder) // 2]
+    return sum((effect.mean for effect in rows), 0.0) * _dose_curve(doses / typical, knowledge)
+
+
+def _dose_curve(ratio: Reals, knowledge: Knowledge) -> Reals:
+    """Share of the full effect at a multiple of the dose it was measured at."""
+    half, double = knowledge.parameter("levels_half_dose_share"), knowledge.parameter("levels_double_dose_share")
+    return np.interp(ratio, [0.0, 0.5, 1.0, 2.0], [0.0, half, 1.0, double])
+
+
+def derive_direct_effects(table: DrugTable, base: Reals, coupling: Reals, start_kg: float, top_dose: float) -> tuple[Reals, Reals]:
+    """(effects of the drug itself [item, dose], the share of `coupling` that holds on this drug [item, 1]).
+
+    `base` and `coupling` (change per kg of weight) are columns. Where weight alone would do more than the trial's total, the coupling
+    shrinks until it does just that, at `top_dose`, and the drug itself does nothing.
+    """
+    total = table.own + base * table.percent / 100.0
+    through_weight = coupling * (table.weight_kg + start_kg * table.weight_percent / 100.0)
+    at = int(np.searchsorted(table.doses, top_dose).clip(max=len(table.doses) - 1))
+    whole, part = total[:, at : at + 1], through_weight[:, at : at + 1]
+    is_less = (np.abs(whole) < np.abs(part)) & (whole * part > 0.0)
+    share = np.where(is_less, np.abs(whole) / np.where(is_less, np.abs(part), 1.0), 1.0)
+    responds = whole != 0.0
+    return np.where(responds & ~is_less, total - through_weight, 0.0), share

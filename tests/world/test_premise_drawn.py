@@ -1,0 +1,100 @@
+"""Drawn cases: exact shares, opaque ids, each value at its own address, no contradiction by construction."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from job_texts import KNOWLEDGE, read_text
+
+from clinworld.core.errors import JobError
+from clinworld.core.rng import Rng
+from clinworld.schema.job import Case, Job
+from clinworld.world.draw import count_by_share, draw_cases
+from clinworld.world.premise import check_premise, derive_premise
+
+JOB = Job("j", "early_warning", "en", "7", (), None, 28, False, True, 300, (("outcome", "balanced"),), (), "", "job.yaml")
+
+
+def drawn(job: Job) -> tuple[Case, ...]:
+    return draw_cases(job, KNOWLEDGE, Rng(job.seed))
+
+
+def test_nearly_every_drawn_case_can_be_true() -> None:
+    refused = []
+    for case in drawn(JOB):
+        refused += check_premise(derive_premise(case, JOB, KNOWLEDGE, Rng(JOB.seed)), case, KNOWLEDGE)
+    assert [str(conflict) for conflict in refused] == []
+
+
+def test_outcomes_are_balanced_exactly_and_in_no_order() -> None:
+    outcomes = [case.controls.outcome for case in drawn(replace(JOB, items=101))]
+    assert Counter(outcomes) == {"regain": 51, "maintain": 50}
+    changes = sum(a != b for a, b in pairwise(outcomes))
+    assert 30 < changes < 70
+
+
+def test_cases_vary_in_what_a_reader_sees() -> None:
+    cases = drawn(JOB)
+    assert len({case.facts.disease for case in cases}) == 5
+    assert len({case.facts.drug for case in cases}) > 10
+    assert len({case.controls.driver for case in cases}) == 7
+    assert len({(case.controls.index_time_T, case.controls.course_end_day) for case in cases}) > 20
+    assert len({case.facts.start_weight for case in cases}) > 150
+    assert {case.controls.distractor_level for case in cases} == {"none", "low", "high"}
+    assert len({fault.kind for case in cases for fault in case.controls.noise}) >= 4
+
+
+def test_nothing_but_the_clinical_differs_between_outcomes() -> None:
+    base, swapped = drawn(JOB), drawn(replace(JOB, mix=(("outcome.maintain", "1.0"),)))
+    for before, after in zip(base, swapped, strict=True):
+        assert (before.case_id, before.facts.devices, before.facts.drug) == (after.case_id, after.facts.devices, after.facts.drug)
+        assert (before.controls.index_time_T, before.controls.course_end_day) == (
+            after.controls.index_time_T,
+            after.controls.course_end_day,
+        )
+        assert (before.controls.noise, before.controls.event_density) == (after.controls.noise, after.controls.event_density)
+
+
+def test_ids_are_opaque_unique_and_keep_clear_of_written_ones() -> None:
+    ids = [case.case_id for case in drawn(JOB)]
+    assert len(set(ids)) == 300 and all(len(i) == 9 and i[0] == "D" for i in ids)
+    written = replace(drawn(JOB)[0], case_id=ids[0])
+    assert ids[0] not in [case.case_id for case in drawn(replace(JOB, cases=(written,)))]
+
+
+def test_more_items_leave_the_first_ones_as_they_were() -> None:
+    plain = replace(JOB, mix=())
+    assert drawn(replace(plain, items=20)) == drawn(replace(plain, items=50))[:20]
+
+
+def test_written_and_drawn_cases_stand_in_one_job(tmp_path: Path) -> None:
+    job = read_text(tmp_path, "job_id: j\nitems: 3\nseed: 4\ncases:\n  - case_id: W\n    raw: {start_weight: 111.5}\n")
+    assert [case.facts.start_weight for case in job.cases] == [111.5]
+    assert len(drawn(job)) == 3
+    assert drawn(replace(job, items=None)) == ()
+
+
+def test_mix_of_a_cause_that_only_a_symptom_shows_is_refused() -> None:
+    with pytest.raises(JobError, match="acute_illness"):
+        drawn(replace(JOB, mix=(("driver.acute_illness", "1.0"),)))
+
+
+def test_shares_of_drivers_and_diseases_are_kept() -> None:
+    mix = (("disease.masld", "1.0"), ("driver.calorie_intake_change", "3.0"), ("driver.sleep_decline", "1.0"), ("outcome.regain", "1.0"))
+    cases = drawn(replace(JOB, items=40, mix=mix))
+    assert Counter(case.controls.driver for case in cases) == {"calorie_intake_change": 30, "sleep_decline": 10}
+    assert {case.facts.disease for case in cases} == {"masld"}
+
+
+@settings(max_examples=80, deadline=None)
+@given(shares=st.lists(st.floats(0.01, 10), min_size=1, max_size=6), n=st.integers(0, 500))
+def test_counts_sum_and_differ_from_the_share_by_less_than_one(shares: list[float], n: int) -> None:
+    named = {str(i): share for i, share in enumerate(shares)}
+    counts = count_by_share(named, n)
+    assert sum(counts.values()) == n
+    for label, share in named.items():
+        assert abs(counts[label] - n * share / sum(shares)) < 1 + 1e-6
