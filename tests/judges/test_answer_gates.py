@@ -1,6 +1,7 @@
 """Each answer gate with an answer it must pass and one it must stop, and the lines between gates."""
 
 import pytest
+from judge_case import CADENCE, RECORD, Fields, T, answered_by, rounds, subject
 
 from clinworld.judges.mount import find_answer_gate, gate_names
 from clinworld.judges.subject import Subject
@@ -8,7 +9,6 @@ from clinworld.judges.words.test_tiers import is_imaging_or_invasive
 from clinworld.schema.answer import Answer
 from clinworld.schema.record import ChartFault
 from clinworld.schema.verdict import GateVerdict
-from tests.judges.examples import CADENCE, RECORD, Fields, T, answered_by, rounds, subject
 
 FAULT = ChartFault("transient_spike", "weight", (T - 7,), 3.6)
 
@@ -56,7 +56,7 @@ def test_a_gate_without_what_it_needs_cannot_fire(name: str) -> None:
         ("4f2a-71", False),  # a short form that fits one note
         ("n-4f2a-72", True),  # told on day 200, after T
         ("weight", False),
-        ("Body weight", True),
+        ("Body weight", False),
         ("HbA1c", False),
         ("糖化血红蛋白", False),
         ("weight@140", False),
@@ -130,7 +130,9 @@ def test_of_closure_and_missing_review_exactly_one_fires_where_review_lacks(chos
     cell = subject(answer | ({} if tests is None else {"tests_to_order": tests}))
     closed, missing = fired("premature_closure", cell).hit, fired("missing_clinician_review_flag", cell).hit
     is_reviewed = reviewed or chosen in ("A4", "A5")
-    assert (closed, missing) == ((False, False) if is_reviewed else ((True, False) if chosen in ("A0", "A1") and not tests else (False, True)))
+    assert (closed, missing) == (
+        (False, False) if is_reviewed else ((True, False) if chosen in ("A0", "A1") and not tests else (False, True))
+    )
 
 
 def test_gates_on_tests_are_unknown_where_no_list_of_tests_was_given() -> None:
@@ -140,7 +142,13 @@ def test_gates_on_tests_are_unknown_where_no_list_of_tests_was_given() -> None:
 
 @pytest.mark.parametrize(
     ("tests", "hit"),
-    [(["abdominal ct"], False), (["ct", "mri"], True), (["CT scan", "冠脉造影"], True), (["ct", "mri", "hba1c"], False), (["lactate", "electrolytes"], False)],
+    [
+        (["abdominal ct"], False),
+        (["ct", "mri"], True),
+        (["CT scan", "冠脉造影"], True),
+        (["ct", "mri", "hba1c"], False),
+        (["lactate", "electrolytes"], False),
+    ],
 )
 def test_imaging_alone_fires_only_from_two_on_and_without_a_first_line_test(tests: list[str], hit: bool) -> None:
     assert fired("invasive_before_firstline", subject({"tests_to_order": tests})).hit is hit

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
+from judge_case import REVERSAL, TRAP, Fields, answered_by, rounds, sides, subject
 
 from clinworld.core.errors import StoreError
 from clinworld.judges.mount import find_judge, judge_names
 from clinworld.judges.subject import Subject
 from clinworld.schema.gold import ProbeGold, TurningPoint
 from clinworld.schema.verdict import Verdict
-from tests.judges.examples import REVERSAL, TRAP, Fields, answered_by, rounds, sides, subject
 
 TRAP_ONLY: dict[str, Any] = {"points": (TRAP,), "occurs": False}
 
@@ -208,7 +208,16 @@ def test_a_number_question_takes_one_expected_answer(expected: tuple[str, ...], 
     assert judged("probe_quant", subject(answer, probes=(ProbeGold("quant", "x", "weight", expected),))).value == value
 
 
-@pytest.mark.parametrize(("variant", "said", "value"), [("false", "contradicts_record", 1), ("false", "consistent", 0), ("true", "consistent", 1), ("true", "contradicts_record", 0), ("true", None, 0)])
+@pytest.mark.parametrize(
+    ("variant", "said", "value"),
+    [
+        ("false", "contradicts_record", 1),
+        ("false", "consistent", 0),
+        ("true", "consistent", 1),
+        ("true", "contradicts_record", 0),
+        ("true", None, 0),
+    ],
+)
 def test_flagging_is_right_only_when_the_premise_is_false(variant: str, said: str | None, value: int) -> None:
     gold = ProbeGold("false_premise", variant, "hba1c", ("contradicts_record" if variant == "false" else "consistent",))
     answer = {"data_quality": {"premise_check": said} if said else {}}

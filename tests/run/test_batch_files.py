@@ -34,7 +34,13 @@ def test_a_batch_is_read_back_as_it_was_written(tmp_path):
     refusals = (Refusal("C-9", "event_density_mismatch", "2 asked, 1 wanted"),)
     batch = make_batch(tmp_path, refusals=refusals, counts={"cases": 4}, more={"job": "toy.yaml"})
     facts = batch.facts()
-    assert (facts.job_id, facts.refusals, facts.counts, facts.outcome, facts.more) == ("toy", refusals, {"cases": 4}, "passed", {"job": "toy.yaml"})
+    assert (facts.job_id, facts.refusals, facts.counts, facts.outcome, facts.more) == (
+        "toy",
+        refusals,
+        {"cases": 4},
+        "passed",
+        {"job": "toy.yaml"},
+    )
     assert [item_to_row(item)["item_id"] for item in batch.items()] == [make_item(number).item_id for number in range(3)]
     entry = batch.entries()[1]
     assert orjson.dumps(gold_to_row(batch.gold_rows()[entry.item.item_id]), option=orjson.OPT_SERIALIZE_NUMPY) == orjson.dumps(
@@ -187,7 +193,12 @@ def test_lost_added_reordered_and_reformatted_rows_are_found(tmp_path, name):
     whole = batch.path(name).read_bytes()
     first, second, third = whole.splitlines(keepends=True)
     assert check_batch(batch) == []
-    for changed in (first + second, whole + third.replace(b"002b2", b"009b2"), second + first + third, whole.replace(b'"item_id":', b'"item_id": ', 1)):
+    for changed in (
+        first + second,
+        whole + third.replace(b"002b2", b"009b2"),
+        second + first + third,
+        whole.replace(b'"item_id":', b'"item_id": ', 1),
+    ):
         batch.path(name).write_bytes(changed)
         assert check_batch(batch), changed[:40]
 

@@ -112,3 +112,10 @@ def load_words(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Forbidden words, case folded: those that may stand nowhere, and those that may not stand in notes."""
     rows = load_csv(path, ("word", "language", "scope", "why"))
     return tuple(tuple(row["word"].casefold() for row in rows if row["scope"] == scope) for scope in ("all", "notes"))  # type: ignore[return-value]
+
+
+def check_words(text: str) -> list[str]:
+    """Words of the table that may stand neither in a text nor in a note and do stand in this one."""
+    everywhere, in_notes = load_words(WORDS)
+    folded = text.casefold()
+    return [word for word in (*everywhere, *in_notes) if _holds(folded, word)]

@@ -8,7 +8,7 @@ from clinworld.core.digest import digest_value
 from clinworld.core.errors import StampMismatch, UsageError, nearest_match
 from clinworld.core.text import LANGUAGES, Language
 from clinworld.knowledge.load import Knowledge, load_knowledge
-from clinworld.packs.load import LoadedPack, load_pack
+from clinworld.packs.load import LoadedPack, load_pack, pack_names
 from clinworld.run.batch_files import Batch, find_batch, newest_batch, open_batch
 from clinworld.schema.job import Job
 from clinworld.world.job_file import find_job, read_job
@@ -31,7 +31,7 @@ def open_job(
 ) -> tuple[Setting, Job]:
     """The job a name or path means, with everything it needs. Raises JobError, KnowledgeError or PackError."""
     knowledge = load_knowledge(knowledge_dir)
-    job = read_job(find_job(name), knowledge)
+    job = read_job(find_job(name), knowledge, tasks=pack_names(packs))
     if language is not None and (chosen := check_language(language)) != job.language:
         job = replace(job, language=chosen, digest=digest_value([job.digest, chosen]))
     return Setting(knowledge, load_pack(job.task, extra_dirs=packs), tuple(packs), knowledge_dir), job

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from clinworld.access.leaks import check_text
+from clinworld.access.leaks import check_words
 from clinworld.gates.item.ids_tell_nothing import FORM
 from clinworld.gates.item.values_possible import check_series, find_row
 from clinworld.knowledge.load import Knowledge
@@ -120,7 +120,7 @@ def check_note(
 ) -> list[Check]:
     """The checks of one note: when, what it says, and where it came from."""
     premise = gold.premise
-    words = check_text(note.text.say(item.language) + " " + (note.context.say(item.language) if note.context else ""))
+    words = check_words(note.text.say(item.language) + " " + (note.context.say(item.language) if note.context else ""))
     checks = [
         passes("day_in_course", 0 <= note.day <= premise.course_end_day, f"day {note.day}"),
         passes("id_opaque", bool(FORM.match(note.note_id)), note.note_id),

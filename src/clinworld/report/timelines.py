@@ -1,141 +1,231 @@
-"""One patient as a picture: what was charted, what was hidden, and what was meant to mislead. Coordinates only; a template draws them."""
+"""One patient as a picture: what was charted, what was hidden, and what was meant to mislead. Coordinates only; a template draws them.
 
-from collections.abc import Sequence
+Every coordinate is in pixels of the picture's own box, from its top left; days run to the right.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clinworld.core.text import Language
 from clinworld.core.units import from_ticks
-from clinworld.schema.gold import GoldRow
+from clinworld.knowledge.load import Knowledge
+from clinworld.report.lanes import Bar, Frame, Lane, Mark, draw_clue, draw_doses, draw_faults, draw_notes
+from clinworld.report.wording import LABELS, dose_text
+from clinworld.schema.gold import GoldRow, TurningPoint
 from clinworld.schema.item import Item
-from clinworld.schema.record import Record, Series
+from clinworld.schema.record import ChartFault, NoteOrigin, Record, Series
 
-WIDTH, HEIGHT = 760, 250
-LEFT, RIGHT, TOP, BOTTOM = 46, 12, 26, 58
+Reals = NDArray[np.float64]
+Bounds = tuple[float, float]
+
+WIDTH, LEFT, RIGHT, TOP, PLOT_HEIGHT, LANE_GAP, AXIS_HEIGHT = 760, 92, 14, 30, 150, 8, 24
+COMPACT_WIDTH, COMPACT_HEIGHT = 200, 64
 TRUTH_DECIMALS = 2
+TRUTH_EVERY_DAYS, COMPACT_EVERY_DAYS = 3, 7
+MOST_Y_TICKS = 6
+HOME, CLINIC = "weight", "weight_clinic"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A point on the picture; `label` is what hovering says, `kind` its style."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """What a picture is made of: the truth by day, a whole chart, and what only the world knows of it."""
 
-    x: float
-    y: float
-    kind: str
-    label: str
+    truth_kg: Reals
+    chart: Record
+    faults: tuple[ChartFault, ...]
+    origins: tuple[NoteOrigin, ...]
+    turning_points: tuple[TurningPoint, ...]
+    index_day: int
+    driver: str
+    does_turn: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A picture's coordinates, in pixels from the top left."""
+    """A picture's coordinates. `truth` are SVG points; `home` and `clinic` are SVG paths of dots, shown and hidden part apart."""
 
     width: int
     height: int
-    plot_left: float
-    plot_right: float
-    plot_top: float
-    plot_bottom: float
+    left: float
+    right: float
+    top: float
+    bottom: float
     index_x: float
-    end_x: float
-    truth: str  # SVG points
+    index_day: int
+    last_day: int
+    truth: str
     truth_hidden: str
-    readings: tuple[Mark, ...]
-    events: tuple[Mark, ...]
-    traps: tuple[Mark, ...]
+    home: tuple[str, str]
+    clinic: tuple[tuple[Mark, ...], tuple[Mark, ...]]
+    faulty: tuple[Mark, ...]
+    gaps: tuple[tuple[float, float], ...]
     turns: tuple[Mark, ...]
-    doses: tuple[tuple[float, float, str], ...]  # x, width, label
+    lanes: tuple[Lane, ...]
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
+    title: str
 
 
-class _Scale:
-    def __init__(self, last_day: int, low: float, high: float) -> None:
-        self.last_day, self.low, self.high = last_day, low, high
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """The truth line of one patient, small."""
 
-    def x(self, day: float) -> float:
-        return round(LEFT + (WIDTH - LEFT - RIGHT) * day / max(1, self.last_day), 1)
+    width: int
+    height: int
+    index_x: float
+    truth: str
+    truth_hidden: str
+    title: str
 
-    def y(self, value: float) -> float:
-        return round(TOP + (HEIGHT - TOP - BOTTOM) * (self.high - value) / max(1e-9, self.high - self.low), 1)
 
-
-def make_timeline(item: Item, gold: GoldRow, event_labels: dict[str, str], *, chart: Record | None = None) -> Timeline:
-    """The picture of one item; `chart` replaces the charted record (for twins), the truth stays the gold row's.
-
-    `event_labels` maps an origin kind to its name in the page's language.
-    """
-    chart = chart or gold.chart
-    truth = from_ticks(gold.truth_weight_ticks, TRUTH_DECIMALS)
-    shown = [series for name in ("weight", "weight_clinic") if (series := chart.find(name)) is not None]
-    values = np.concatenate([truth, *(series.values() for series in shown)])
-    low, high = float(np.floor(values.min() - 1)), float(np.ceil(values.max() + 1))
-    scale = _Scale(len(truth) - 1, low, high)
-    day = item.index_day
-    faulty = {(fault.series, touched): fault.kind for fault in gold.faults for touched in fault.days} if chart is gold.chart else {}
-    readings = [mark for series in shown for mark in _readings(series, scale, day, faulty)]
-    return Timeline(
-        width=WIDTH,
-        height=HEIGHT,
-        plot_left=LEFT,
-        plot_right=WIDTH - RIGHT,
-        plot_top=TOP,
-        plot_bottom=HEIGHT - BOTTOM,
-        index_x=scale.x(day),
-        end_x=scale.x(len(truth) - 1),
-        truth=_points(truth, 0, day, scale),
-        truth_hidden=_points(truth, day, len(truth) - 1, scale),
-        readings=tuple(readings),
-        events=tuple(_events(chart, gold, scale, day, event_labels)),
-        traps=tuple(_traps(gold, scale)),
-        turns=tuple(
-            Mark(scale.x(point.day), scale.y(float(truth[min(point.day, len(truth) - 1)])), point.kind, f"{point.cause}, day {point.day}")
-            for point in gold.gold.turning_points
-            if point.kind == "real"
-        ),
-        doses=tuple(_doses(chart, scale, len(truth) - 1)),
-        x_ticks=tuple((scale.x(tick), str(tick)) for tick in range(0, len(truth), 56)),
-        y_ticks=tuple((scale.y(tick), f"{tick:g}") for tick in _round_steps(low, high)),
+def drawn_from_gold(item: Item, gold: GoldRow) -> Drawn:
+    """The picture's material for an item of a batch."""
+    return Drawn(
+        truth_kg=from_ticks(gold.truth_weight_ticks, TRUTH_DECIMALS),
+        chart=gold.chart,
+        faults=gold.faults,
+        origins=gold.origins,
+        turning_points=gold.gold.turning_points,
+        index_day=item.index_day,
+        driver=gold.premise.driver,
+        does_turn=gold.gold.event_occurs,
     )
 
 
-def _points(truth: NDArray[np.float64], first: int, last: int, scale: _Scale) -> str:
-    days = sorted({*range(first, last + 1, 3), last})
-    return " ".join(f"{scale.x(day)},{scale.y(float(truth[day]))}" for day in days)
+def find_bounds(drawn: Sequence[Drawn]) -> Bounds:
+    """The lowest and highest kg any of these pictures has to show, a little widened."""
+    values = [drawn_values for each in drawn for drawn_values in (each.truth_kg, *(series.values() for series in _weights(each.chart)))]
+    joined = np.concatenate(values)
+    return float(np.floor(joined.min() - 1)), float(np.ceil(joined.max() + 1))
 
 
-def _readings(series: Series, scale: _Scale, index_day: int, faulty: dict[tuple[str, int], str]) -> list[Mark]:
+def draw_timeline(drawn: Drawn, knowledge: Knowledge, language: Language, *, title: str, bounds: Bounds | None = None) -> Timeline:
+    """The picture of one patient in one language; `bounds` in kg makes several pictures comparable."""
+    last = len(drawn.truth_kg) - 1
+    low, high = bounds or find_bounds([drawn])
+    frame = Frame(LEFT, WIDTH - RIGHT, TOP, TOP + PLOT_HEIGHT, last, low, high, drawn.index_day, language)
+    home, clinic = drawn.chart.find(HOME), drawn.chart.find(CLINIC)
+    lanes = _stack_lanes(drawn, knowledge, frame)
+    return Timeline(
+        width=WIDTH,
+        height=round(lanes[-1].bottom + AXIS_HEIGHT + LANE_GAP),
+        left=LEFT,
+        right=WIDTH - RIGHT,
+        top=TOP,
+        bottom=TOP + PLOT_HEIGHT,
+        index_x=frame.x(drawn.index_day),
+        index_day=drawn.index_day,
+        last_day=last,
+        truth=_points(drawn.truth_kg, 0, drawn.index_day, frame, TRUTH_EVERY_DAYS),
+        truth_hidden=_points(drawn.truth_kg, drawn.index_day, last, frame, TRUTH_EVERY_DAYS),
+        home=_dots(home, frame, _faulty_days(drawn.faults, HOME)),
+        clinic=_squares(clinic, frame, _faulty_days(drawn.faults, CLINIC)),
+        faulty=tuple(mark for series in _weights(drawn.chart) for mark in _faulty(series, drawn.faults, knowledge, frame)),
+        gaps=tuple(_gaps(drawn.faults, frame)),
+        turns=tuple(_turns(drawn, frame)),
+        lanes=lanes,
+        x_ticks=tuple((frame.x(day), str(day)) for day in range(0, last + 1, 28 if last <= 200 else 56)),
+        y_ticks=tuple((frame.y(tick), f"{tick:g}") for tick in _round_steps(low, high)),
+        title=title,
+    )
+
+
+def draw_compact(gold: GoldRow, index_day: int, *, title: str) -> Compact:
+    """The small picture: the true weight with T."""
+    truth = from_ticks(gold.truth_weight_ticks, TRUTH_DECIMALS)
+    low, high = float(truth.min()), float(truth.max())
+    frame = Frame(2, COMPACT_WIDTH - 2, 6, COMPACT_HEIGHT - 6, len(truth) - 1, low, high, index_day, "en")
+    shown = _points(truth, 0, index_day, frame, COMPACT_EVERY_DAYS)
+    hidden = _points(truth, index_day, len(truth) - 1, frame, COMPACT_EVERY_DAYS)
+    return Compact(COMPACT_WIDTH, COMPACT_HEIGHT, frame.x(index_day), shown, hidden, title)
+
+
+def _stack_lanes(drawn: Drawn, knowledge: Knowledge, frame: Frame) -> tuple[Lane, ...]:
+    y = TOP + PLOT_HEIGHT + LANE_GAP
+    lanes: list[Lane] = []
+    doses = [(step.day, dose_text(step, knowledge, frame.language), f"{step.dose:g} {step.unit}") for step in drawn.chart.prescriptions]
+    for lane in (
+        draw_faults(drawn.faults, knowledge, frame, y),
+        draw_doses(doses, frame, y),
+        draw_clue(drawn.chart, drawn.driver, knowledge, frame, y) if drawn.does_turn else None,
+        draw_notes(drawn.chart, drawn.origins, frame, y, panel=False),
+        draw_notes(drawn.chart, drawn.origins, frame, y, panel=True),
+    ):
+        if lane is not None:
+            lanes.append(lane.moved_to(y))
+            y = lanes[-1].bottom + LANE_GAP
+    return tuple(lanes)
+
+
+def _weights(chart: Record) -> list[Series]:
+    return [series for name in (HOME, CLINIC) if (series := chart.find(name)) is not None]
+
+
+def _points(truth: Reals, first: int, last: int, frame: Frame, every: int) -> str:
+    days = sorted({*range(first, last + 1, every), last})
+    return " ".join(f"{frame.x(day):g},{frame.y(float(truth[day])):g}" for day in days)
+
+
+def _faulty_days(faults: Sequence[ChartFault], name: str) -> frozenset[int]:
+    return frozenset(day for fault in faults if fault.series == name for day in fault.days)
+
+
+def _dots(series: Series | None, frame: Frame, faulty: frozenset[int]) -> tuple[str, str]:
+    """Paths of zero-length strokes, which round caps make dots; faulty readings are drawn apart."""
+    shown, hidden = [], []
+    if series is not None:
+        for day, value in zip(series.days.tolist(), series.values().tolist(), strict=True):
+            if day not in faulty:
+                (shown if day <= frame.index_day else hidden).append(f"M{frame.x(day):g} {frame.y(value):g}h0")
+    return "".join(shown), "".join(hidden)
+
+
+def _squares(series: Series | None, frame: Frame, faulty: frozenset[int]) -> tuple[tuple[Mark, ...], tuple[Mark, ...]]:
+    marks: tuple[list[Mark], list[Mark]] = ([], [])
+    if series is not None:
+        for day, value in zip(series.days.tolist(), series.values().tolist(), strict=True):
+            if day not in faulty:
+                label = LABELS.say("mark:reading", frame.language, day=day, value=f"{value:.{series.decimals}f}")
+                marks[day > frame.index_day].append(Mark(frame.x(day), frame.y(value), "clinic", label))
+    return tuple(marks[0]), tuple(marks[1])
+
+
+def _faulty(series: Series, faults: Sequence[ChartFault], knowledge: Knowledge, frame: Frame) -> list[Mark]:
+    kinds: Mapping[int, str] = {day: fault.kind for fault in faults if fault.series == series.name for day in fault.days}
     marks = []
     for day, value in zip(series.days.tolist(), series.values().tolist(), strict=True):
-        fault = faulty.get((series.name, day))
-        kind = f"{'clinic' if series.name == 'weight_clinic' else 'home'}{' hidden' if day > index_day else ''}{' fault' if fault else ''}"
-        marks.append(Mark(scale.x(day), scale.y(value), kind, f"day {day}: {value:.{series.decimals}f} kg" + (f" ({fault})" if fault else "")))
+        if day in kinds:
+            name = knowledge.artifacts[kinds[day]].names.say(frame.language)
+            label = LABELS.say("mark:fault", frame.language, day=day, value=f"{value:.{series.decimals}f}", name=name)
+            marks.append(Mark(frame.x(day), frame.y(value), "hidden" if day > frame.index_day else "", label))
     return marks
 
 
-def _events(chart: Record, gold: GoldRow, scale: _Scale, index_day: int, labels: dict[str, str]) -> list[Mark]:
-    kinds = {origin.note_id: origin.kind for origin in gold.origins}
-    base = HEIGHT - BOTTOM + 16
+def _gaps(faults: Sequence[ChartFault], frame: Frame) -> list[tuple[float, float]]:
+    """Stretches without readings, as (x, width)."""
+    found = []
+    for fault in faults:
+        if fault.size is None and fault.days:
+            first, last = frame.x(min(fault.days)), frame.x(max(fault.days))
+            found.append((first, max(2.0, round(last - first, 1))))
+    return found
+
+
+def _turns(drawn: Drawn, frame: Frame) -> list[Mark]:
     marks = []
-    for note in chart.notes:
-        kind = kinds.get(note.note_id, "benign")
-        marks.append(Mark(scale.x(note.day), base, kind + (" hidden" if note.day > index_day else ""), f"day {note.day}, {labels[kind]}: {note.text.en}"))
+    for point in drawn.turning_points:
+        if point.kind == "real" and 0 <= point.day < len(drawn.truth_kg):
+            label = LABELS.say("mark:turn", frame.language, day=point.day)
+            marks.append(Mark(frame.x(point.day), frame.y(float(drawn.truth_kg[point.day])), "real", label))
     return marks
 
 
-def _traps(gold: GoldRow, scale: _Scale) -> list[Mark]:
-    return [Mark(scale.x(min(f.days)), TOP, f.kind, f"{f.kind}, day {min(f.days)}") for f in gold.faults if f.days]
-
-
-def _doses(chart: Record, scale: _Scale, last_day: int) -> list[tuple[float, float, str]]:
-    steps = list(chart.prescriptions)
-    bars = []
-    for step, after in zip(steps, [*steps[1:], None], strict=True):
-        end = after.day if after else last_day
-        bars.append((scale.x(step.day), round(scale.x(end) - scale.x(step.day), 1), f"{step.drug} {step.dose:g} {step.unit}, from day {step.day}"))
-    return bars
-
-
-def _round_steps(low: float, high: float) -> Sequence[float]:
-    step = next(size for size in (1, 2, 5, 10, 20, 50, 100) if (high - low) / size <= 6)
+def _round_steps(low: float, high: float) -> list[float]:
+    step = next(size for size in (1, 2, 5, 10, 20, 50, 100, 200) if (high - low) / size <= MOST_Y_TICKS)
     return [float(value) for value in np.arange(np.ceil(low / step) * step, high + 1e-9, step)]
+
+
+__all__ = ["Bar", "Compact", "Drawn", "Lane", "Mark", "Timeline", "draw_compact", "draw_timeline", "drawn_from_gold", "find_bounds"]

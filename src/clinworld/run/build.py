@@ -19,6 +19,7 @@ from clinworld.core.errors import JobError, allowed_values, nearest_match
 from clinworld.core.rng import Rng
 from clinworld.gates.run_gates import check_batch
 from clinworld.knowledge.load import Knowledge, load_knowledge
+from clinworld.packs.load import HERE as PACKS
 from clinworld.packs.load import LoadedPack, load_pack
 from clinworld.provenance.stamps import compute_stamps
 from clinworld.run.batch_files import Batch, BatchFacts, Draft, Refusal, list_batches, new_batch_folder
@@ -120,7 +121,7 @@ def build_batch(
             language=job.language,
             seed_digest=digest_value(["seed", job.seed], length=SEED_DIGEST_LENGTH),
             stamps=stamps,
-            pack_folder="" if pack.is_packaged else str(pack.pack.folder),
+            pack_folder="" if pack.pack.folder.parent == PACKS else str(pack.pack.folder),
             knowledge_folders=tuple(str(folder) for folder in outside),
             versions={"clinworld": __version__, "python": platform.python_version(), "numpy": np.__version__},
             counts={"cases": len(cases), "emitted": len(emitted), "refused": len(cases) - len(emitted)},

@@ -26,7 +26,7 @@ from clinworld.run.batch_files import EVAL, GOLD_MISSING, Batch, with_canary
 from clinworld.run.cells import PlannedCell, sort_responses
 from clinworld.run.exam import Exam, Prompts
 from clinworld.schema.answer import Answer, RoundAnswer, UnansweredCause
-from clinworld.schema.cell import Evaluation, Response, evaluation_to_row
+from clinworld.schema.cell import Cell, Evaluation, Response, evaluation_to_row
 from clinworld.schema.gold import GoldRow
 from clinworld.schema.item import Item
 from clinworld.schema.job import EpisodeKind
@@ -151,22 +151,27 @@ def judge_new(
 def judge_again(
     cells: Sequence[AnsweredCell], judging: Judging, batch: Batch, stamps: Mapping[str, str], *, progress: Progress
 ) -> list[Evaluation]:
-    """Verdicts recomputed from stored replies, written as a new eval.jsonl; the former file is kept as eval-STAMP.jsonl.
+    """Verdicts recomputed from stored replies, written as a new eval.jsonl; the former file is kept as eval-STAMP.jsonl if it differs.
 
-    Rows under another exam stamp are carried over as they stood. Rows that had nothing to judge are left out.
+    Rows under another exam stamp, and rows that say why a cell is undetermined, stand as they were.
     """
-    former = batch.evaluations()
-    carried = [row for row in former if row.stamps["exam"] != stamps["exam"]]
-    found = []
+    found: dict[Cell, Evaluation] = {}
     for number, answered in enumerate(cells, start=1):
-        found.append(judging.evaluate(answered))
+        found[answered.cell] = judging.evaluate(answered)
         progress(number, len(cells))
-    raw = b"".join(encode_row(with_canary(evaluation_to_row(row))) for row in [*carried, *found])
+    former, waiting = batch.evaluations(), dict(found)
+    kept: list[Evaluation] = []
+    for row in former:
+        if row.stamps["exam"] != stamps["exam"] or (row.cell not in found and row.state == "undetermined"):
+            kept.append(row)
+        elif row.cell in waiting:
+            kept.append(waiting.pop(row.cell))
+    raw = b"".join(encode_row(with_canary(evaluation_to_row(row))) for row in [*kept, *waiting.values()])
     path = batch.path(EVAL)
     if path.exists() and path.read_bytes() != raw:
         write_atomic(_free_name(batch, former), path.read_bytes())
     write_atomic(path, raw)
-    return found
+    return list(found.values())
 
 
 def stored_cells(items: Sequence[Item], responses: Iterable[Response], exam_stamp: str) -> list[AnsweredCell]:

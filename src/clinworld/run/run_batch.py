@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from clinworld.core.errors import Incomplete
 from clinworld.core.store import Appender, hold_lock
 from clinworld.knowledge.load import Knowledge
 from clinworld.packs.load import LoadedPack
@@ -149,7 +150,11 @@ def rejudge_batch(
     with hold_lock(batch.folder):
         items = batch.items()
         cells = stored_cells(items, batch.responses(), stamps["exam"])
-        judging = Judging(pack, knowledge, stamps, load_gold(batch))
+        gold = load_gold(batch)
+        if gold.missing:
+            do = "eval.jsonl stands as it was. Restore gold.jsonl and run this again."
+            raise Incomplete(str(batch.folder), f"{gold.missing}, so nothing can be judged again", do=do)
+        judging = Judging(pack, knowledge, stamps, gold)
         found = judge_again(cells, judging, batch, stamps, progress=lambda n, total: progress("judge", n, total))
     exam = Exam(pack, knowledge, choose_episode(None, pack, items), "", stamps)
     agents = tuple(dict.fromkeys(answered.cell.agent for answered in cells))

@@ -177,48 +177,52 @@ def draw_drift(case_id: str, last_day: int, rng: Rng, numbers: WeightNumbers) ->
 
 
 class Episodes(NamedTuple):
-    """Episodes by row, ascending: first day, and their effect on weight in kg on every second day."""
+    """Episodes by row, ascending: first day, and effects on weight in kg on every second day.
+
+    `passing_kg` is the effect when all of it passes, `kept_kg` what is more where part of a gain is kept.
+    """
 
     first_day: Reals
-    effect_kg: Reals
+    passing_kg: Reals
+    kept_kg: Reals
     last_day: int
 
-    def begun(self, *, by: float, after: float = -1.0) -> Reals:
-        """The summed effect by day of the episodes that begin after one day and not after another."""
+    def begun(self, *, by: float, after: float = -1.0) -> tuple[Reals, Reals]:
+        """(passing effect, kept effect) by day, summed over the episodes that begin after one day and not after another."""
         first, last = np.searchsorted(self.first_day, (after, by), side="right")
-        even = np.add.reduce(self.effect_kg[first:last], axis=0)
+        return self._by_day(self.passing_kg[first:last]), self._by_day(self.kept_kg[first:last])
+
+    def _by_day(self, rows: Reals) -> Reals:
+        even = np.add.reduce(rows, axis=0)
         total = np.empty(2 * len(even) - 1)
         total[::2] = even
         total[1::2] = 0.5 * (even[1:] + even[:-1])
         return total[: self.last_day + 1]
 
 
-def draw_episodes(case_id: str, last_day: int, body_kg: float, rng: Rng, numbers: WeightNumbers, *, kept_share: float = 1.0) -> Episodes:
-    """Gains that are partly kept (holidays) and dips that pass, to the course's last day.
-
-    `kept_share` scales what is kept: with 0 every gain passes.
-    """
+def draw_episodes(case_id: str, last_day: int, body_kg: float, rng: Rng, numbers: WeightNumbers) -> Episodes:
+    """Gains that are partly kept (holidays) and dips that pass, to the course's last day."""
     rows = 2 + int(last_day // numbers.episode_gap_least_days)
-    u = rng.at(case_id, "weight", "episodes").uniform(8 * rows).reshape(rows, 8)
+    u = rng.at(case_id, "weight", "episodes").uniform(8 * rows).reshape(rows, 8).T
     # A gap without a tail: its mean is the row's, its largest four times that.
-    gaps = numbers.episode_gap_least_days + numbers.episode_gap_mean_days * 4.0 * u[:, 0] * u[:, 0] * u[:, 0]
-    first = np.cumsum(gaps) - gaps[0] + numbers.episode_first_day + numbers.episode_gap_least_days * 2.0 * u[0, 7]
+    gaps = numbers.episode_gap_least_days + (4.0 * numbers.episode_gap_mean_days) * (u[0] * u[0] * u[0])
+    first = np.cumsum(gaps) - (gaps[0] - numbers.episode_first_day - 2.0 * numbers.episode_gap_least_days * u[7, 0])
     n = int(np.searchsorted(first, last_day))
-    first, u = first[:n], u[:n].T
+    first, u = first[:n, None], u[:, :n, None]
     is_up = u[1] < numbers.episode_up_share
     up = _between(u[2], numbers.episode_up_low_pct, numbers.episode_up_high_pct) * body_kg / 100.0
     size = np.where(is_up, up, -_between(u[2], numbers.episode_down_low_kg, numbers.episode_down_high_kg))
-    kept = np.where(is_up, _between(u[3], numbers.episode_kept_low, numbers.episode_kept_high) * kept_share, 0.0)
+    kept = np.where(is_up, _between(u[3], numbers.episode_kept_low, numbers.episode_kept_high), 0.0)
     rise = _between(u[4], numbers.episode_rise_low_days, numbers.episode_rise_high_days)
     fade = _between(u[5], numbers.episode_fade_low_days, numbers.episode_fade_high_days)
     slow = _between(u[6], numbers.episode_kept_low_days, numbers.episode_kept_high_days)
-    age: Reals = np.arange(0.0, last_day + 2.0, 2.0) - first[:, None]
-    past = np.maximum(age - rise[:, None], 0.0)
-    passing, lasting = past / fade[:, None], past / slow[:, None]
-    effect = (size * (1.0 - kept))[:, None] / (1.0 + passing * passing)
-    effect += (size * kept)[:, None] / (1.0 + lasting * lasting)
-    effect *= smooth_step(age / rise[:, None])
-    return Episodes(first, effect, last_day)
+    age: Reals = np.arange(0.0, last_day + 2.0, 2.0) - first
+    past = np.maximum(age - rise, 0.0)
+    past *= past
+    risen = size * smooth_step(age / rise)
+    passing = risen / (1.0 + past * (1.0 / (fade * fade)))
+    lasting = kept * (risen / (1.0 + past * (1.0 / (slow * slow))) - passing)
+    return Episodes(first[:, 0], passing, lasting, last_day)
 
 
 def draw_rebound_shape(case_id: str, rng: Rng) -> ReboundShape:

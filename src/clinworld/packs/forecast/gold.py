@@ -146,9 +146,9 @@ def evidence_stream(driver: Driver, knowledge: Knowledge) -> Stream | None:
 def read_shift(driver: Driver, stream: Stream, shown: Record, faults: Sequence[ChartFault], knowledge: Knowledge) -> Shift | None:
     """How far a driver's evidence moved by T. None when it was hardly charted.
 
-    Adherence: first reading against the last, for a dip in between recovers. Other streams: mean of the last days (half of the driver's
-    lead, at least `gold_late_days`) against the first third of the time. Their noise is read from the median step between readings, but
-    lies between a share of the stream's own and that itself, because a ramp makes steps too.
+    Adherence: the last reading against the normal level, for a dip before it recovers. Other streams: mean of the last days (half of the
+    driver's lead, at least `gold_late_days`) against the first third of the time. Their noise is read from the median step between
+    readings, but lies between a share of the stream's own and that itself, because a ramp makes steps too.
     """
     series = shown.find(stream.id)
     if series is None:
@@ -157,8 +157,8 @@ def read_shift(driver: Driver, stream: Stream, shown: Record, faults: Sequence[C
     if len(days) < int(knowledge.parameter("gold_least_readings")):
         return None
     if driver.normal is None or driver.abnormal is None:
-        drop = float(values[0] - values[-1])
-        return Shift(drop, knowledge.parameter("gold_adherence_drop"), knowledge.parameter("gold_adherence_least_drop"))
+        missing = knowledge.parameter("gold_adherence_normal") - float(values[-1])
+        return Shift(missing, knowledge.parameter("gold_adherence_drop"), knowledge.parameter("gold_adherence_least_drop"))
     normal, abnormal = driver.normal, driver.abnormal
     if stream.scale == "log":
         values = np.log(np.maximum(values, 10.0**-stream.decimals))
@@ -170,7 +170,8 @@ def read_shift(driver: Driver, stream: Stream, shown: Record, faults: Sequence[C
     moved = float(np.mean(values[late]) - np.mean(values[early])) * (1 if abnormal > normal else -1)
     typical_step = float(np.median(np.abs(np.diff(values)))) / HALF_WITHIN / 2**0.5
     noise = min(max(typical_step, knowledge.parameter("gold_noise_share") * stream.sd_within), stream.sd_within)
-    error = noise * float(np.sqrt(1 / np.count_nonzero(late) + 1 / np.count_nonzero(early)))
+    repeats = (1 + max(stream.lag1, 0)) / (1 - max(stream.lag1, 0))  # days alike count for less
+    error = noise * float(np.sqrt(repeats * (1 / np.count_nonzero(late) + 1 / np.count_nonzero(early))))
     expected = abs(abnormal - normal)
     return Shift(moved, expected, max(knowledge.parameter("gold_least_share") * expected, knowledge.parameter("gold_least_z") * error))
 

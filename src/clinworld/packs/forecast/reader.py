@@ -7,10 +7,9 @@ has moved by enough, and by more than noise. What it looks for stands in `reader
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
-from math import sqrt
+from math import log, sqrt
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 from typing import Any
 
 from clinworld.access.delivered import Delivered, DeliveredSeries
@@ -24,7 +23,7 @@ HOME_SCALE, CLINIC_SCALE = "weight", "weight_clinic"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A cause and the series that shows it: `least` is a change in its unit, or a share of the earlier level."""
+    """A cause and the series that shows it: `least` is a change in its unit, or a share of the level of before."""
 
     driver: str
     series: str
@@ -47,9 +46,12 @@ def read_forecast(delivered: Delivered) -> dict[str, Any]:
     is_rising = has_risen(delivered)
     is_scale_off = scales_disagree(delivered)
     will_happen = bool(moves) or is_rising
-    risk = number("risk_with_evidence") if moves else number("risk_weight_only" if is_rising else "risk_quiet")
+    is_small_loss = lost_share(delivered) < number("small_loss_share") and delivered.last_day >= number("small_loss_after_days")
+    quiet_risk = number("risk_small_loss" if is_small_loss else "risk_quiet")
+    risk = number("risk_with_evidence") if moves else (number("risk_weight_only") if is_rising else quiet_risk)
     names = [move.rule.driver for move in moves[:1]] or ["unknown_or_multifactorial"]
-    names += [each for each in ("unknown_or_multifactorial", "inadequate_treatment_duration") if each not in names][:1]
+    names += ["biological_low_response"] if is_small_loss else ["unknown_or_multifactorial", "inadequate_treatment_duration"]
+    names = list(dict.fromkeys(names))[:2]
     cited = [cite_last(delivered, move.rule.series) for move in moves[:2]]
     cited += [cite_last(delivered, name) for name in (CLINIC_SCALE, HOME_SCALE) if name in delivered.series][:1]
     language = delivered.language
@@ -96,18 +98,23 @@ def find_moves(delivered: Delivered) -> list[Move]:
 
 
 def times_moved(series: DeliveredSeries, rule: Rule, last_day: int) -> float | None:
-    """How far the latest readings lie from the first third, as multiples of what counts; None with too few readings."""
-    values = series.values
-    if len(values) < number("least_readings"):
+    """How far the latest readings lie from those of before, as multiples of what counts; None with too few readings.
+
+    What counts is the rule's least change and, where there are readings enough to tell, more than noise: the spread of before, in
+    standard errors. Of few readings the first third are before, of many those that are weeks old.
+    """
+    if len(series.days) < number("least_readings"):
         return None
-    n_early = max(1, len(values) // 3)
-    n_late = min(len(values) - n_early, max(2, sum(day > last_day - number("late_days") for day in series.days)))
-    early, late = values[:n_early], values[-n_late:]
-    level = fmean(early)
-    least = rule.least * abs(level) if rule.is_share else rule.least
-    steps = [(b - a) ** 2 / 2 for a, b in pairwise(values)]
-    error = sqrt(fmean(steps) * (1 / n_early + 1 / n_late))
-    return rule.sign * (fmean(late) - level) / max(least, number("least_z") * error)
+    values = [log(max(value, 1.0)) if rule.is_share else value for value in series.values]
+    n_late = max(1, sum(day > last_day - number("late_days") for day in series.days))
+    n_old = sum(day <= last_day - number("before_days") for day in series.days)
+    is_sparse = len(values) < number("many_readings")
+    before = values[: max(1, len(values) // 3)] if is_sparse else values[:n_old]
+    late = values[-min(n_late, len(values) - len(before)) :]
+    least = -log(1 - rule.least) if rule.is_share else rule.least
+    if not is_sparse and len(before) > 2:
+        least = max(least, number("least_z") * stdev(before) * sqrt(1 / len(late) + 1 / len(before)))
+    return rule.sign * (fmean(late) - fmean(before)) / least if before else None
 
 
 def has_risen(delivered: Delivered) -> bool:
@@ -128,6 +135,12 @@ def has_risen(delivered: Delivered) -> bool:
 def _rolling_median(values: Sequence[float]) -> list[float]:
     half = 3  # of a window of seven
     return [median(values[max(0, i - half) : i + half + 1]) for i in range(len(values))]
+
+
+def lost_share(delivered: Delivered) -> float:
+    """Share of the first weight lost by the latest one, on the clinic scale where there is one; 1 without a weight."""
+    series = delivered.series.get(CLINIC_SCALE) or delivered.series.get(HOME_SCALE)
+    return 1 - series.values[-1] / series.values[0] if series else 1.0
 
 
 def scales_disagree(delivered: Delivered) -> bool:

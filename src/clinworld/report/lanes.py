@@ -1,0 +1,164 @@
+"""The strips below a patient's weight curve: faults, doses, the clue to the driver, notes and laboratory results."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from clinworld.core.text import Language
+from clinworld.knowledge.load import Knowledge
+from clinworld.report.wording import LABELS, say_name, text_width
+from clinworld.schema.record import ChartFault, NoteOrigin, Record, Series
+
+ROW_HEIGHT, CLUE_HEIGHT, NOTES_HEIGHT = 16, 30, 18
+LEAST_BAR = 4.0
+TEXT_PAD = 6.0
+GAP_DAYS = 7  # a longer stretch without a reading breaks the line
+NOTE_SOURCES = ("real", "look_alike", "distractor", "benign", "life")  # drawn in this order, the telling ones last
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where days and kilograms fall. `low` and `high` are kg at `bottom` and `top`."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+    last_day: int
+    low: float
+    high: float
+    index_day: int
+    language: Language
+
+    def x(self, day: float) -> float:
+        """The x of a day."""
+        return round(self.left + (self.right - self.left) * day / max(1, self.last_day), 1)
+
+    def y(self, kg: float) -> float:
+        """The y of a weight."""
+        return round(self.top + (self.bottom - self.top) * (self.high - kg) / max(1e-9, self.high - self.low), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A point on the picture; `label` is what hovering says, `kind` its style."""
+
+    x: float
+    y: float
+    kind: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A stretch of days; `text` is written at `text_x`, "" when there is no room."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    kind: str
+    label: str
+    text: str
+    text_x: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One strip: its name, its box, and what is drawn in it. `line` is an SVG path."""
+
+    name: str
+    kind: str
+    y: float
+    height: float
+    bars: tuple[Bar, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    line: str = ""
+    note: str = ""
+
+    @property
+    def bottom(self) -> float:
+        """The y of its lower edge."""
+        return self.y + self.height
+
+    def moved_to(self, y: float) -> "Lane":
+        """The same strip, `y` from the top; a line keeps its place within the strip, which the template moves."""
+        shift = y - self.y
+        bars = tuple(replace(bar, y=bar.y + shift) for bar in self.bars)
+        marks = tuple(replace(mark, y=mark.y + shift) for mark in self.marks)
+        return replace(self, y=y, bars=bars, marks=marks)
+
+
+def draw_faults(faults: Sequence[ChartFault], knowledge: Knowledge, frame: Frame, y: float) -> Lane | None:
+    """Where the measurements mislead, one bar a fault; None when nothing does."""
+    bars: list[Bar] = []
+    row_ends: list[float] = []
+    for fault in sorted((fault for fault in faults if fault.days), key=lambda fault: (min(fault.days), fault.kind)):
+        first, last = min(fault.days), max(fault.days)
+        text = knowledge.artifacts[fault.kind].names.say(frame.language)
+        x, width = frame.x(first), max(LEAST_BAR, round(frame.x(last) - frame.x(first), 1))
+        fits = text_width(text) + 2 * TEXT_PAD <= width
+        needs = text_width(text) + TEXT_PAD
+        before = not fits and x + width + needs > frame.right
+        text_x = x + TEXT_PAD if fits else (x - needs if before else x + width + TEXT_PAD)
+        start, end = min(x, text_x), max(x + width, text_x + needs)
+        row = next((n for n, taken in enumerate(row_ends) if taken + TEXT_PAD <= start), len(row_ends))
+        row_ends[row:] = [end, *row_ends[row + 1 :]]
+        label = LABELS.say("mark:fault_span", frame.language, name=text, first=first, last=last)
+        bars.append(Bar(x, y + row * ROW_HEIGHT, width, ROW_HEIGHT - 4, "inside" if fits else "outside", label, text, round(text_x, 1)))
+    if not bars:
+        return None
+    return Lane(LABELS.say("lane:faults", frame.language), "faults", y, ROW_HEIGHT * len(row_ends), tuple(bars))
+
+
+def draw_doses(doses: Sequence[tuple[int, str, str]], frame: Frame, y: float) -> Lane | None:
+    """The dose in force, one bar a step; each step is (day, full text, short text). None when nothing is prescribed."""
+    bars = []
+    for step, (day, label, short) in enumerate(doses):
+        end = doses[step + 1][0] if step + 1 < len(doses) else frame.last_day
+        x, width = frame.x(day), round(frame.x(end) - frame.x(day), 1)
+        text = short if text_width(short) + TEXT_PAD <= width else (short.split(" ")[0] if text_width(short.split(" ")[0]) + 4 <= width else "")
+        bars.append(Bar(x, y, max(1.0, width - 1), ROW_HEIGHT - 2, f"step{min(step, 4)}", label, text, round(x + TEXT_PAD / 2, 1)))
+    return Lane(LABELS.say("lane:dose", frame.language), "doses", y, ROW_HEIGHT, tuple(bars)) if bars else None
+
+
+def draw_clue(chart: Record, driver: str, knowledge: Knowledge, frame: Frame, y: float) -> Lane | None:
+    """The stream in which the driver shows, as a small line; None where the driver shows in none that was charted."""
+    row = knowledge.drivers.get(driver)
+    shown_in = (row.evidence, *row.observed_in) if row else ()
+    series = next((found for name in shown_in if (found := chart.find(name)) is not None and len(found.ticks) > 1), None)
+    if series is None:
+        return None
+    name = say_name(knowledge, "streams", series.name, frame.language)
+    values = series.values()
+    low, high = float(values.min()), float(values.max())
+    note = f"{low:.{series.decimals}f}–{high:.{series.decimals}f} {series.unit}"
+    return Lane(name, "clue", y, CLUE_HEIGHT, line=_line(series, frame, low, high), note=note)
+
+
+def _line(series: Series, frame: Frame, low: float, high: float) -> str:
+    """A path within a strip that starts at y = 0."""
+    parts: list[str] = []
+    former: int | None = None
+    for day, value in zip(series.days.tolist(), series.values().tolist(), strict=True):
+        y = round(CLUE_HEIGHT * (high - value) / max(1e-9, high - low), 1)
+        parts.append(f"{'M' if former is None or day - former > GAP_DAYS else 'L'}{frame.x(day):g} {y:g}")
+        former = day
+    return "".join(parts)
+
+
+def draw_notes(chart: Record, origins: Sequence[NoteOrigin], frame: Frame, y: float, *, panel: bool) -> Lane | None:
+    """What the patient told, by what it really is; or, with `panel`, the laboratory reports. None when there are none."""
+    kinds = {origin.note_id: origin.kind for origin in origins}
+    order = {kind: place for place, kind in enumerate(reversed(NOTE_SOURCES))}
+    marks = []
+    for note in chart.notes:
+        kind = kinds.get(note.note_id, "benign")
+        if (kind == "panel") == panel:
+            label = LABELS.say("mark:note", frame.language, day=note.day, kind=LABELS.say(f"origin:{kind}", frame.language))
+            text = note.text.say(frame.language)
+            marks.append(Mark(frame.x(note.day), y + NOTES_HEIGHT / 2, kind + (" hidden" if note.day > frame.index_day else ""), label + text))
+    if not marks:
+        return None
+    marks.sort(key=lambda mark: (order.get(mark.kind.split(" ")[0], -1), mark.x, mark.label))
+    name = LABELS.say("lane:labs" if panel else "lane:notes", frame.language)
+    return Lane(name, "notes", y, NOTES_HEIGHT, marks=tuple(marks))

@@ -1,0 +1,268 @@
+"""How the layers of true weight are put together, up to the index day and after it.
+
+Up to the index day only facts of that time decide: start, low point and its day, and a reversal that has happened. What is left out
+after it is chosen in `weight_guard.py`.
+"""
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinworld.core.rng import Rng
+from clinworld.knowledge.rows import OutcomeRule
+from clinworld.schema.premise import Premise
+from clinworld.world.label import threshold_kg
+from clinworld.world.weight import (
+    Reals,
+    ReboundShape,
+    WeightNumbers,
+    draw_descent_paces,
+    draw_drift,
+    draw_episodes,
+    draw_rebound_paces,
+    draw_rebound_shape,
+    fill_to_limit,
+    smooth_step,
+)
+
+Rebound = Literal["drawn", "gradual", "early"]  # early climbs at once until the regain counts
+
+
+class Level(NamedTuple):
+    """How much is left of what is drawn, as shares: `old` episodes begin by the index day, `later` ones after it.
+
+    `kept` is the share of what is kept of a later gain.
+    """
+
+    name: str
+    old: float
+    later: float
+    kept: float
+    drift: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layers:
+    """The layers of one case by day, in kg, and the days that shape them.
+
+    `descent` is the skeleton without rebound, `turn` the day a rebound begins (None: it does not). `floor` is how far below the
+    skeleton drift and episodes may take weight, `damping` by how much they act. Episodes are old when begun by the index day.
+    `fading` falls from 1 to 0 after the index day, from that day on.
+    """
+
+    premise: Premise
+    numbers: WeightNumbers
+    rule: OutcomeRule
+    rng: Rng
+    days: Reals
+    whole_days: NDArray[np.int64]
+    descent: Reals
+    descent_end: int
+    turn: int | None
+    shape: ReboundShape
+    drift: Reals
+    old: Reals
+    later_passing: Reals
+    later_kept: Reals
+    floor: Reals
+    damping: Reals
+    fading: Reals
+
+    @property
+    def index_day(self) -> int:
+        """T."""
+        return self.premise.index_day
+
+
+class Begun(NamedTuple):
+    """Weight as far as the index day is settled: `weight_kg` to the index day, `share` the scale of the acting layers."""
+
+    level: Level
+    weight_kg: Reals
+    share: float
+
+
+def draw_layers(premise: Premise, rule: OutcomeRule, rng: Rng, numbers: WeightNumbers) -> Layers:
+    """The layers of a case, drawn."""
+    case_id, last, index = premise.case_id, premise.course_end_day, premise.index_day
+    turn = premise.reversal_day if premise.outcome == "regain" else None
+    end = derive_descent_end(premise, turn, numbers)
+    days = np.arange(last + 1.0)
+    descent = _draw_descent(premise, end, rng, numbers)
+    if turn is not None and turn < end:
+        turn = _hasten_descent(descent, premise, end, turn, numbers)
+    near = (days - end) / numbers.anchor_days
+    bump = np.maximum(1.0 - near * near, 0.0)
+    episodes = draw_episodes(case_id, last, premise.nadir_weight_kg, rng, numbers)
+    old_passing, old_kept = episodes.begun(by=index)
+    later_passing, later_kept = episodes.begun(by=last, after=index)
+    return Layers(
+        premise=premise,
+        numbers=numbers,
+        rule=rule,
+        rng=rng,
+        days=days,
+        whole_days=np.arange(last + 1, dtype=np.int64),
+        descent=descent,
+        descent_end=end,
+        turn=turn,
+        shape=draw_rebound_shape(case_id, rng),
+        drift=draw_drift(case_id, last, rng, numbers),
+        old=old_passing + old_kept,
+        later_passing=later_passing,
+        later_kept=later_kept,
+        floor=numbers.floor_kg + numbers.floor_share * np.maximum(descent - premise.nadir_weight_kg, 0.0),
+        damping=smooth_step(days / numbers.anchor_days) * (1.0 - numbers.anchor_damp * bump * bump),
+        # Not while weight falls: falling and fading together could pass the weekly limit.
+        fading=1.0 - smooth_step((days[index:] - max(index, end)) / numbers.fade_days),
+    )
+
+
+def derive_descent_end(premise: Premise, turn: int | None, numbers: WeightNumbers) -> int:
+    """The day of the low point: as declared, or later where the weekly limit asks for it; a reversal by the index day may hasten it."""
+    loss = abs(premise.start_weight_kg - premise.nadir_weight_kg)
+    end = max(premise.nadir_day, int(numbers.descent_days_least), ceil(loss / numbers.day_limit(numbers.plain_share)))
+    if turn is not None and turn <= premise.index_day:
+        end = min(end, max(turn, int(numbers.descent_days_least), ceil(loss / numbers.day_limit(numbers.skeleton_share)) + 1))
+    return end
+
+
+def _draw_descent(premise: Premise, end: int, rng: Rng, numbers: WeightNumbers) -> Reals:
+    last, start, low = premise.course_end_day, premise.start_weight_kg, premise.nadir_weight_kg
+    paces = draw_descent_paces(premise.case_id, end, rng, numbers)
+    steps = fill_to_limit(paces, low - start, numbers.day_limit(numbers.skeleton_share))
+    descent = np.full(last + 1, float(low))
+    fallen = min(last + 1, end)
+    descent[:fallen] = start
+    descent[1:fallen] += np.cumsum(steps[: fallen - 1])
+    return descent
+
+
+def _hasten_descent(descent: Reals, premise: Premise, end: int, turn: int, numbers: WeightNumbers) -> int:
+    """Bring the rest of the descent after the index day forward to a reversal that falls into it, in place; the day it turns.
+
+    What has happened by the index day stays; a rest that the weekly limit does not allow in the time delays the turn.
+    """
+    index = premise.index_day
+    if turn <= index:
+        return end
+    left = float(descent[index]) - premise.nadir_weight_kg
+    days = max(turn - index, ceil(abs(left) / numbers.day_limit(numbers.skeleton_share)))
+    days = min(days, end - index)
+    share = np.minimum(np.arange(len(descent) - index) / days, 1.0)
+    descent[index:] = descent[index] - left * share
+    return index + days
+
+
+def declared_gain_kg(premise: Premise) -> float:
+    """The weight regained from the reversal to the course's end, as declared."""
+    if premise.regain_end_kg is not None:
+        return premise.regain_end_kg - premise.nadir_weight_kg
+    return premise.regain_kg_per_week * (premise.course_end_day - (premise.reversal_day or 0)) / 7.0
+
+
+def rebound_gain(layers: Layers, rebound: Rebound) -> Reals:
+    """Weight regained since the turn, by day, under a rebound shape; the part before the index day is always the one drawn."""
+    gained = np.zeros(len(layers.days))
+    turn, premise, numbers = layers.turn, layers.premise, layers.numbers
+    steps = premise.course_end_day - turn if turn is not None else 0
+    if turn is None or steps <= 0:
+        return gained
+    limit, total = numbers.day_limit(numbers.skeleton_share), declared_gain_kg(premise)
+    drawn = draw_rebound_paces(premise.case_id, layers.shape, steps, layers.rng, numbers)
+    known = min(max(premise.index_day - turn, 0), steps)
+    pace = total / steps if premise.regain_end_kg is not None else premise.regain_kg_per_week / 7.0
+    before = np.minimum(pace * drawn[:known], limit)
+    rest = total - float(before.sum())
+    if known == steps:
+        after = drawn[:0]
+    elif rebound == "early":
+        after = _early_steps(layers, steps - known, rest)
+    else:
+        paces = drawn if rebound == "drawn" else draw_rebound_paces(premise.case_id, "gradual", steps, layers.rng, numbers)
+        after = fill_to_limit(paces[known:], rest, limit)
+    gained[turn + 1 :] = np.cumsum(np.concatenate((before, after)))
+    return gained
+
+
+def _early_steps(layers: Layers, steps: int, rest: float) -> Reals:
+    # A regain that begins late counts only if it climbs at once and then holds.
+    numbers, premise = layers.numbers, layers.premise
+    low = premise.nadir_weight_kg
+    need = threshold_kg(low, premise.start_weight_kg, layers.rule) - low + numbers.guard_over_kg
+    have = declared_gain_kg(premise) - rest
+    climb = min(max(need - have, 0.0), max(rest, 0.0))
+    fast = min(ceil(climb / numbers.day_limit(numbers.early_share)), steps)
+    slow = max((rest - climb) / max(steps - fast, 1), 0.0)
+    paces = np.where(np.arange(steps) < fast, climb / max(fast, 1), slow)
+    return np.minimum(paces, numbers.day_limit(numbers.skeleton_share))
+
+
+def begin_weight(layers: Layers, level: Level, skeleton: Reals) -> Begun:
+    """Weight to the index day, on a skeleton that reaches to it."""
+    until = len(skeleton)
+    raw = level.drift * layers.drift[:until] + level.old * layers.old[:until]
+    acting = _settle(raw, layers.floor[:until], layers.damping[:until])
+    share = _share_within_limit(skeleton, acting, layers.numbers)
+    return Begun(level, skeleton + share * acting, share)
+
+
+def finish_weight(layers: Layers, begun: Begun, level: Level, skeleton: Reals, *, calm_at: int | None = None) -> Reals:
+    """Weight to the course's end from how it began; around the day `calm_at` drift and episodes act less."""
+    index, numbers, was, fading = layers.index_day, layers.numbers, begun.level, layers.fading
+    drift, old, kept_old = layers.drift[index:], layers.old[index:], level.old * was.old
+    raw = level.drift * drift + kept_old * old
+    if fixed := float((was.drift - level.drift) * drift[0] + (was.old - kept_old) * old[0]):
+        raw += fixed * fading
+    if level.later:
+        raw += level.later * layers.later_passing[index:]
+    if level.later and level.kept:
+        raw += level.later * level.kept * layers.later_kept[index:]
+    acting = _settle(raw, layers.floor[index:], layers.damping[index:])
+    if calm_at is not None:
+        acting *= _calm(layers, calm_at)
+    if layers.premise.regain_end_kg is not None:
+        acting *= 1.0 - smooth_step((layers.days[index:] - (len(layers.days) - 1 - numbers.end_days)) / numbers.end_days)
+    if begun.share != 1.0:
+        acting *= 1.0 + (begun.share - 1.0) * fading
+    after = skeleton[index:] + acting
+    if not _is_within_limit(after, numbers):
+        # What the layers had added by the index day fades; what they add from there on is scaled.
+        fade = float(begun.weight_kg[-1] - skeleton[index]) * fading
+        base, added = skeleton[index:] + fade, acting - fade
+        after = base + _share_within_limit(base, added, numbers) * added
+    return np.concatenate((begun.weight_kg, after[1:]))
+
+
+def _calm(layers: Layers, turn: int) -> Reals:
+    numbers, days = layers.numbers, layers.days[layers.index_day :]
+    rises = smooth_step((days - max(layers.index_day, turn - numbers.calm_days)) / numbers.calm_ramp_days)
+    falls = smooth_step((days - (turn + numbers.calm_days)) / numbers.calm_ramp_days)
+    return 1.0 - numbers.calm_share * rises * (1.0 - falls)
+
+
+def _settle(raw: Reals, floor: Reals, damping: Reals) -> Reals:
+    """The part of drift and episodes that acts: damped around the anchors, and softly held above the floor."""
+    below = np.minimum(raw, 0.0)
+    return (raw - below + below / (1.0 - below / floor)) * damping
+
+
+def _is_within_limit(weight: Reals, numbers: WeightNumbers) -> bool:
+    steps = weight[1:] - weight[:-1]
+    limit = numbers.day_limit(numbers.hard_share)
+    return bool(steps.max() <= limit and steps.min() >= -limit)
+
+
+def _share_within_limit(skeleton: Reals, acting: Reals, numbers: WeightNumbers) -> float:
+    """The largest share of the layers, at most 1, with which no day's change goes over the limit."""
+    limit = numbers.day_limit(numbers.hard_share)
+    step, added = skeleton[1:] - skeleton[:-1], acting[1:] - acting[:-1]
+    over = np.abs(step + added) > limit
+    if not np.logical_or.reduce(over):
+        return 1.0
+    step, added = step[over], added[over]
+    room = np.maximum(limit - np.where(added > 0.0, step, -step), 0.0)
+    return min(1.0, float((room / np.abs(added)).min()))
