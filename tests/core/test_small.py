@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clinworld.core import days, units
-from clinworld.core.digest import digest_files, strip_comments
 from clinworld.core.errors import JobError, allowed_values, nearest_match
 from clinworld.core.text import Labels, Wording
 
@@ -24,27 +23,11 @@ def test_age_ranges(text, expected):
     assert days.parse_age_range(text) == expected
 
 
-def test_comments_docstrings_and_layout_do_not_count_as_code():
-    plain = 'def f(x):\n    y = "# kept"\n    return x\n'
-    dressed = '"""Module."""\n\n# why\ndef f(x):  # note\n    """Doc."""\n    y = "# kept"\n\n    return x\n'
-    assert strip_comments(plain) == strip_comments(dressed)
-    assert strip_comments(plain) != strip_comments(plain.replace("kept", "lost"))
-
-
-def test_a_renamed_file_moves_the_digest(tmp_path):
-    (tmp_path / "a.py").write_text("x = 1\n")
-    before = digest_files([tmp_path / "a.py"], tmp_path)
-    (tmp_path / "a.py").write_text("x = 1  # one\n")
-    assert digest_files([tmp_path / "a.py"], tmp_path) == before
-    (tmp_path / "a.py").rename(tmp_path / "b.py")
-    assert digest_files([tmp_path / "b.py"], tmp_path) != before
-
-
 def test_an_error_has_its_five_parts():
-    error = JobError("jobs/a.yaml, line 3", "no stream 'restng_hr'", allowed_values(["resting_hr", "steps"]), nearest="resting_hr", do="See inputs.")
-    assert str(error) == (
-        "jobs/a.yaml, line 3: no stream 'restng_hr'; allowed: resting_hr, steps. Did you mean 'resting_hr'? See inputs."
+    error = JobError(
+        "jobs/a.yaml, line 3", "no stream 'restng_hr'", allowed_values(["resting_hr", "steps"]), nearest="resting_hr", do="See inputs."
     )
+    assert str(error) == ("jobs/a.yaml, line 3: no stream 'restng_hr'; allowed: resting_hr, steps. Did you mean 'resting_hr'? See inputs.")
 
 
 def test_the_nearest_match_ignores_case_and_is_none_when_nothing_is_close():

@@ -5,7 +5,7 @@ from judge_case import CADENCE, RECORD, Fields, T, answered_by, rounds, subject
 
 from clinworld.judges.mount import find_answer_gate, gate_names
 from clinworld.judges.subject import Subject
-from clinworld.judges.words.test_tiers import is_imaging_or_invasive
+from clinworld.judges.words.tiers import is_imaging_or_invasive
 from clinworld.schema.answer import Answer
 from clinworld.schema.record import ChartFault
 from clinworld.schema.verdict import GateVerdict
@@ -130,9 +130,8 @@ def test_of_closure_and_missing_review_exactly_one_fires_where_review_lacks(chos
     cell = subject(answer | ({} if tests is None else {"tests_to_order": tests}))
     closed, missing = fired("premature_closure", cell).hit, fired("missing_clinician_review_flag", cell).hit
     is_reviewed = reviewed or chosen in ("A4", "A5")
-    assert (closed, missing) == (
-        (False, False) if is_reviewed else ((True, False) if chosen in ("A0", "A1") and not tests else (False, True))
-    )
+    is_closed = chosen in ("A0", "A1") and not tests
+    assert (closed, missing) == (not is_reviewed and is_closed, not is_reviewed and not is_closed)
 
 
 def test_gates_on_tests_are_unknown_where_no_list_of_tests_was_given() -> None:

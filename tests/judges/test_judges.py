@@ -118,6 +118,8 @@ def test_action_safety_loses_for_each_fault_apart(chosen: str, not_to_do: list[s
         (("low", "low", "high", "low", "low", "low"), (TRAP, TurningPoint(230, "trap", "device_switch")), False, 0.5),
         (("low", "low", "high", "high", "high", "high"), (TRAP, TurningPoint(240, "real", "reversal")), True, 0.5),
         (("high",) * 6, (TRAP, TurningPoint(240, "real", "reversal")), True, 1.0),  # right early, not fooled
+        (("high",) * 6, (TurningPoint(70, "trap", "unit_error"), REVERSAL), True, 1.0),  # right from the first answer on
+        (("high",) * 6, (TurningPoint(70, "trap", "unit_error"),), False, 0.0),  # fooled at first sight
     ],
 )
 def test_revisions_are_timely_and_traps_seen_through(
@@ -153,6 +155,19 @@ def test_a_revision_is_grounded_only_by_what_is_new_since_the_former_answer() ->
     assert grounded("weight") == 0
     assert grounded() == 0
     assert judged("revision_conduct", rounds(told("low"), told("low"))).state == "unmeasured"
+
+
+def test_changing_back_and_forth_is_not_grounded_by_citing_the_newest_reading() -> None:
+    def grounded(*categories: str) -> float | None:
+        said = [
+            {"forecast": {"risk_category": category}, "cited_evidence": [f"weight@{140 + 28 * turn}"]}
+            for turn, category in enumerate(categories)
+        ]
+        return judged("revision_conduct", rounds(*said)).value
+
+    assert grounded("low", "high", "low", "high", "low", "high") == 0
+    assert grounded("low", "high", "low", "low") == 0.5  # fooled once, then corrected
+    assert grounded("low", "low", "high", "high") == 1
 
 
 def test_stability_is_asked_only_of_steps_in_which_nothing_happened() -> None:

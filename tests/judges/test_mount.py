@@ -1,5 +1,6 @@
 """How judges and gates are found, mounted, named and kept from taking a row down with them."""
 
+import csv
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -149,3 +150,11 @@ def test_every_parameter_of_the_judges_is_used() -> None:
     names = [name.removeprefix("judges_") for name in knowledge().parameters if name.startswith("judges_")]
     assert names
     assert [name for name in names if f'"{name}"' not in code] == []
+
+
+@pytest.mark.parametrize("table", sorted((mount.HERE / "words").glob("*.csv")), ids=lambda path: path.name)
+def test_word_tables_cite_sources_there_are(table: Path) -> None:
+    rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
+    assert rows
+    assert {row["source"] for row in rows if "source" in row} <= set(knowledge().sources)
+    assert len({tuple(row.values()) for row in rows}) == len(rows)

@@ -4,12 +4,34 @@ from pathlib import Path
 import pytest
 
 import clinworld
-from clinworld.core.digest import strip_comments
 from clinworld.provenance.source_text import python_form, split_csv_columns, split_yaml_blocks, split_yaml_fields, yaml_form
 
 SOURCE = '''"""Module."""
 
 import re  # why
+
+
+def strip_comments(source: str) -> str:
+    """The same by the standard tokenizer: slow, and the second opinion here."""
+    lines = source.replace("\r\n", "\n").split("\n")
+    previous = tokenize.NEWLINE
+    for token in reversed(list(tokenize.generate_tokens(io.StringIO("\n".join(lines)).readline))):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    text = "\n".join(lines)
+    spans: list[tuple[int, int]] = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in (tokenize.NL, tokenize.COMMENT, tokenize.ENCODING):
+            continue
+        if token.type == tokenize.STRING and previous in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT):
+            spans.append((token.start[0], token.end[0]))
+        previous = token.type
+    lines = text.split("\n")
+    for first, last in spans:
+        for row in range(first - 1, last):
+            lines[row] = ""
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 class Box:
@@ -67,11 +89,12 @@ def test_changed_code_or_text_changes_the_form_of_python(former, later):
     assert python_form(SOURCE.replace(former, later)) != python_form(SOURCE)
 
 
-def test_fast_form_agrees_with_the_tokenizer_on_every_module_of_the_package():
+@pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.slow)])
+def test_fast_form_agrees_with_the_tokenizer_on_modules_of_the_package(step):
     def no_blank_lines(form: str) -> str:  # strip_comments drops blank lines inside text as well
         return re.sub(r"\n[ \t]*(?=\n)", "", form)
 
-    for path in sorted(Path(clinworld.__file__).parent.rglob("*.py")):
+    for path in sorted(Path(clinworld.__file__).parent.rglob("*.py"))[::step]:
         source = path.read_text()
         assert no_blank_lines(python_form(strip_comments(source))) == no_blank_lines(python_form(source)), path
 

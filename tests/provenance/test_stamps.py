@@ -75,13 +75,14 @@ FILES = {
 }
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("tree")
     for name, text in FILES.items():
-        path = tmp_path / name
+        path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return tmp_path
+    return root
 
 
 def stamps(tree: Path) -> dict[str, str]:
@@ -94,6 +95,7 @@ def moved(tree: Path, name: str, former: str, later: str) -> set[str]:
     assert former in text
     (tree / name).write_text(text.replace(former, later))
     after = stamps(tree)
+    (tree / name).write_text(text)
     return {key for key in before if before[key] != after[key]}
 
 
@@ -184,6 +186,10 @@ def test_a_new_file_and_a_lost_file_move_the_stamp_and_compiled_or_hidden_files_
     assert stamps(tree)["world"] != before["world"]
     (tree / "world/more.py").unlink()
     assert stamps(tree) == before
+    course = (tree / "world/course.py").read_text()
+    (tree / "world/course.py").unlink()
+    assert stamps(tree)["world"] != before["world"]
+    (tree / "world/course.py").write_text(course)
 
 
 def test_outside_knowledge_moves_the_world_stamp_by_its_content_not_by_its_place(tree, tmp_path_factory):

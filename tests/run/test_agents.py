@@ -112,7 +112,7 @@ def test_recorded_replies_are_given_again_and_labelled_as_a_replay(tmp_path):
         ("slope_rule", "Did you mean 'control:slope_rule'"),
         ("told_agents:remembr", "Did you mean 'remember'"),
         ("told_agent:remember", "Did you mean 'told_agents'"),
-        ("told_agents:NOT_A_FUNCTION", "is a int"),
+        ("told_agents:NOT_A_FUNCTION", "is of type int"),
         ("told_agents:two", r"its parameters are \(a: str, b: str\)"),
         ("told_agents:", "module:function is expected"),
         ("../x:f", "module:function is expected"),

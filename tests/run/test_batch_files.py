@@ -162,6 +162,24 @@ def test_a_batch_without_items_is_refused_and_a_good_one_is_not(tmp_path):
     refuse_gated(make_batch(tmp_path))
 
 
+def test_a_full_disk_is_one_message_and_leaves_nothing(tmp_path):
+    code = f"""
+import resource, signal
+from pathlib import Path
+from clinworld.core.errors import StoreError
+from run_case import make_batch, knowledge, pack, stamps
+knowledge(), pack(), stamps()
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
+try:
+    make_batch(Path({str(tmp_path)!r}))
+except StoreError as told:
+    print(told)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent)
+    assert "cannot be written" in done.stdout and list((tmp_path / "toy").iterdir()) == []
+
+
 def edit(batch: Batch, name: str, number: int, **changes: object) -> None:
     found = rows(batch.path(name))
     found[number] |= changes

@@ -1,6 +1,9 @@
 """A premise and a small made-up course for the tests of what is charted; the real course has its own tests."""
 
 from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +15,7 @@ from clinworld.schema.premise import Patient, PlannedArtifact, Premise
 from clinworld.schema.record import Series
 from clinworld.world.observe import ObservedSeries, observe_series
 
+_NUMBERS = count()
 KNOWLEDGE = load_knowledge()
 EVERYTHING = ("smart_scale", "clinic_scale", "wearable", "cgm", "bp_cuff", "lab_panel")
 ANALYTES = {
@@ -80,6 +84,15 @@ def make_course(premise: Premise) -> Course:
 
 def observe(premise: Premise, *, course: Course | None = None, knowledge: Knowledge = KNOWLEDGE, seed: str = "7") -> ObservedSeries:
     return observe_series(premise, course or make_course(premise), knowledge, Rng(seed))
+
+
+def with_rows(kind: str, *rows: Any) -> Knowledge:
+    """The package's knowledge with rows added or changed; it equals no other, so nothing kept for another is used for it."""
+    knowledge = Knowledge((*KNOWLEDGE.folders, Path(f"added-{next(_NUMBERS)}")))
+    tables = ("streams", "analytes", "artifacts", "parameters", "drugs", "conditions", "drivers", "devices")
+    knowledge.__dict__.update({table: getattr(KNOWLEDGE, table) for table in tables})
+    knowledge.__dict__[kind] = {**getattr(KNOWLEDGE, kind), **{row.id: row for row in rows}}
+    return knowledge
 
 
 def plan(kind: ArtifactClass, week: int = 8, span: int = 10) -> PlannedArtifact:

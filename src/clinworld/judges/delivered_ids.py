@@ -5,6 +5,7 @@ Forms: a note id; a series or drug by id, alias or name in either language; one 
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,7 +57,9 @@ class DeliveredIds:
 
     def entries(self, key: str, first: int, last: int) -> bool:
         """Whether a series or drug has an entry between two days, both included."""
-        return any(first <= day <= last for day in self.days[key])
+        days = self.days[key]
+        place = bisect_left(days, first)
+        return place < len(days) and days[place] <= last
 
     def is_new(self, cited: str, after: int, day: int) -> bool:
         """Whether what is cited was first delivered after one day and by another. A series named without a day is never new."""
@@ -97,6 +100,6 @@ def _series_names(series: Series, knowledge: Knowledge) -> tuple[str, ...]:
 
 
 def _add(names: dict[str, str], days: dict[str, tuple[int, ...]], key: str, called: Iterable[str], on: list[int]) -> None:
-    days[key] = (*days.get(key, ()), *on)
+    days[key] = tuple(sorted((*days.get(key, ()), *on)))
     for name in (key, *called):
         names.setdefault(name.casefold(), key)

@@ -51,7 +51,7 @@ def _floor(subjects: Sequence[Subject], dimension: Dimension, use: JudgeUse) -> 
             best = (joined, constant.how)
     if best is None:
         return Floor(None, "no constant can be measured on these items", right, "the right answer")
-    return Floor(round(best[0], 6), best[1], right, "the right answer")
+    return Floor(best[0], best[1], right, "the right answer")
 
 
 def _is_better(value: float, best: float, dimension: Dimension) -> bool:

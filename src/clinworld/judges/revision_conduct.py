@@ -10,9 +10,13 @@ from clinworld.judges.subject import Subject, no_answer
 from clinworld.schema.answer import Answer, RoundAnswer
 from clinworld.schema.verdict import Verdict, scored, unmeasured
 
+Belief = tuple[str | None, str | None, str | None]
+
 
 def judge(subject: Subject, settings: Mapping[str, Any]) -> tuple[Verdict, ...]:
-    """`revision_conduct`, 0-1: share of revisions that cite something first delivered since the former answer.
+    """`revision_conduct`, 0-1: share of revisions that cite something first delivered since the former answer and are kept.
+
+    A revision taken back at the next answer, or one more swing between the same two beliefs, earns nothing.
 
     `revision_conduct_stability`, 0-1: share of the steps in which nothing turned and no real symptom was told, that change no belief.
     Each is unmeasured when there is no such revision or step. A belief is the side taken, the class of action and the first driver.
@@ -24,11 +28,12 @@ def judge(subject: Subject, settings: Mapping[str, Any]) -> tuple[Verdict, ...]:
         )
     if not subject.answered:
         return no_answer("revision_conduct", subject.last.answer), no_answer("revision_conduct_stability", subject.last.answer)
-    steps = list(zip(subject.answered, subject.answered[1:], strict=False))
-    revised = [(former, later) for former, later in steps if _belief(former.answer) != _belief(later.answer)]
-    quiet = [step for step in steps if _is_quiet(subject, *step)]
-    grounded = sum(_is_grounded(subject, *step) for step in revised)
-    steady = sum(_belief(former.answer) == _belief(later.answer) for former, later in quiet)
+    beliefs = [_belief(turn.answer) for turn in subject.answered]
+    steps = range(1, len(beliefs))
+    revised = [step for step in steps if beliefs[step] != beliefs[step - 1]]
+    quiet = [step for step in steps if _is_quiet(subject, subject.answered[step - 1], subject.answered[step])]
+    grounded = sum(_lasts(beliefs, step) and _cites_news(subject, step) for step in revised)
+    steady = sum(step not in revised for step in quiet)
     counts = {"steps": len(steps), "revisions": len(revised), "grounded": grounded, "quiet_steps": len(quiet), "steady": steady}
     return (
         scored("revision_conduct", grounded / len(revised), **counts)
@@ -40,7 +45,7 @@ def judge(subject: Subject, settings: Mapping[str, Any]) -> tuple[Verdict, ...]:
     )
 
 
-def _belief(answer: Answer) -> tuple[str | None, str | None, str | None]:
+def _belief(answer: Answer) -> Belief:
     chosen, named = chosen_class(answer), named_drivers(answer)
     return said_side(answer), chosen.id if chosen else None, named[0].driver if named else None
 
@@ -53,8 +58,16 @@ def _is_quiet(subject: Subject, former: RoundAnswer, later: RoundAnswer) -> bool
     return not told and not turned and not any(point.kind == "real" and point.day <= later.day for point in points)
 
 
-def _is_grounded(subject: Subject, former: RoundAnswer, later: RoundAnswer) -> bool:
+def _cites_news(subject: Subject, step: int) -> bool:
+    former, later = subject.answered[step - 1], subject.answered[step]
     return any(subject.delivered.is_new(cited, former.day, later.day) for cited in cited_ids(later.answer))
+
+
+def _lasts(beliefs: list[Belief], step: int) -> bool:
+    """False for a step that the next one takes back, and for one that goes on swinging between two beliefs."""
+    is_taken_back = step + 1 < len(beliefs) and beliefs[step + 1] == beliefs[step - 1]
+    is_swing = step >= 3 and beliefs[step] == beliefs[step - 2] and beliefs[step - 1] == beliefs[step - 3]
+    return not is_taken_back and not is_swing
 
 
 def _says(subject: Subject, day: int, category: str, *cited: str) -> Fields:

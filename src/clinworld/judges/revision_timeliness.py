@@ -34,7 +34,8 @@ def judge(subject: Subject, settings: Mapping[str, Any]) -> tuple[Verdict, ...]:
     lags = [None if held is None else max(0, held - day) for day in real]
     timely = fmean(0.0 if lag is None else max(0.0, 1 - lag / late) for lag in lags) if real else 1.0
     right_from = held if subject.gold.gold.event_occurs else None
-    open_traps = [trap for trap in traps if right_from is None or trap < right_from]
+    is_right_throughout = right_from == days[0]
+    open_traps = [] if is_right_throughout else [trap for trap in traps if right_from is None or trap < right_from]
     fooled = [trap for trap in open_traps if _is_fooled(beliefs, trap, subject.item.cadence_days, real)]
     cost = subject.parameter("trap_cost_beside_reversal" if real else "trap_cost_alone") * len(fooled) / len(traps) if traps else 0.0
     return (scored("revision_timeliness", max(0.0, timely - cost), lags=lags, traps=len(traps), fooled_on=fooled),)

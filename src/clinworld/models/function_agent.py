@@ -69,7 +69,7 @@ def load_function_agent(spec: str) -> FunctionAgent:
             do="Name one of those.",
         )
     if not callable(function) or inspect.isclass(function):
-        raise UsageError(where, f"{function_name!r} is a {type(function).__name__}", "a function of one argument is expected")
+        raise UsageError(where, f"{function_name!r} is of type {type(function).__name__}", "a function of one argument is expected")
     return FunctionAgent(spec, function, _takes_text(function, where))
 
 

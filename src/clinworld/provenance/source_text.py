@@ -1,6 +1,6 @@
 """Normal forms of source and table text: equal forms mean equal meaning, whatever the comments and the layout.
 
-Scans with regular expressions instead of the tokenizer: ten times faster, and the same on every Python version.
+Scans with regular expressions instead of the tokenizer: many times faster, and the same on every Python version.
 """
 
 import csv
@@ -15,7 +15,7 @@ _STRING_OR_COMMENT = re.compile(
 )
 _WIDE_SPACE = re.compile(r" (?<=\S ) +")  # patterns that begin with a plain space are several times faster than with a look-behind
 _SPACE_AT_A_SIGN = re.compile(r" (?=[^\w \x00])| (?<=[^\w\s\x00] )")
-_NO_BRACKET = re.compile(r"[^()\[\]{}\n]+")
+_NO_BRACKET = bytes(code for code in range(256) if code not in b"()[]{}\n")
 _TRAILING_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\"'\n]*$", re.MULTILINE)
 _STAND_IN = "\x00"
 
@@ -55,7 +55,7 @@ def _logical_lines(plain: str) -> list[str]:
     """Lines without content left out, and what a bracket holds joined to one line. `plain` has no strings and no comments."""
     joined: list[str] = []
     depth = 0
-    for line, brackets in zip(plain.split("\n"), _NO_BRACKET.sub("", plain).split("\n"), strict=True):
+    for line, brackets in zip(plain.split("\n"), plain.encode("utf-8", "replace").translate(None, _NO_BRACKET).split(b"\n"), strict=True):
         if depth > 0:
             joined[-1] += " " + line.strip()
         elif line and not line.isspace():
@@ -66,8 +66,8 @@ def _logical_lines(plain: str) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def _net_depth(brackets: str) -> int:
-    opened = brackets.count("(") + brackets.count("[") + brackets.count("{")
+def _net_depth(brackets: bytes) -> int:
+    opened = brackets.count(b"(") + brackets.count(b"[") + brackets.count(b"{")
     return 2 * opened - len(brackets)
 
 

@@ -62,7 +62,7 @@ def resolve_agent(spec: str, pack: LoadedPack, *, episode: str) -> Agent:
     if spec.startswith(REPLAY):
         path, _, agent = spec.removeprefix(REPLAY).partition("#")
         backend = load_replay(Path(path), agent or None)
-        return Agent(backend.name, "replay", backend, waits=True)
+        return Agent(backend.name, "replay", backend, waits=False)
     if ":" not in spec:
         nearest = nearest_match(spec, usable_controls(pack, episode))
         allowed = "control:NAME, module:function or replay:PATH is expected"

@@ -10,6 +10,7 @@ from clinworld.access.prompt import OUTPUT_TOKENS
 from clinworld.core.errors import ClinworldError, LeakFound, ModelFailure, StampMismatch
 from clinworld.models.backend import Backend, Message, Reply, Request
 from clinworld.models.control import ControlBackend
+from clinworld.models.replay import ReplayBackend
 from clinworld.run.cells import PlannedCell
 from clinworld.run.exam import Exam, Prompts, Shown
 from clinworld.schema.cell import Cell, ReplySource, Response
@@ -45,7 +46,7 @@ class Answering:
 def answer_cells(
     cells: Sequence[PlannedCell], exam: Exam, add: Add, *, prompts: Prompts, progress: Progress = lambda done, total: None
 ) -> Answering:
-    """Ask every cell that an agent can answer without gold; controls one after another, other agents a few cells at once.
+    """Ask every cell that an agent can answer without gold; controls and replays one after another, other agents a few cells at once.
 
     The first Ctrl-C lets calls in flight finish, a second stops at once.
     Raises StampMismatch when a kept reply was given to another prompt.
@@ -170,7 +171,7 @@ def _refuse_leak(planned: PlannedCell, shown: Shown) -> None:
 
 async def _send(backend: Backend, request: Request) -> Reply:
     """The reply, or an empty one with finish reason `deadline` when the agent took too long."""
-    if isinstance(backend, ControlBackend):
+    if isinstance(backend, (ControlBackend, ReplayBackend)):
         return await backend.send(request)
     import anyio  # noqa: PLC0415 - heavy, loaded at use
 

@@ -8,7 +8,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from hashlib import sha256
 from pathlib import Path
@@ -229,10 +229,13 @@ class Draft:
             "rows": self._rows,
         }
         self._write(AUDIT, with_canary(seal))
-        for file in self._files.values():
-            file.flush()
-            os.fsync(file.fileno())
-            file.close()
+        try:
+            for file in self._files.values():
+                file.flush()
+                os.fsync(file.fileno())
+                file.close()
+        except OSError as problem:
+            raise self._unwritable(problem) from None
         if outcome != "passed":
             os.rename(self.folder / ITEMS, self.folder / REFUSED_ITEMS)
         row = asdict(facts) | {"outcome": outcome, "files": {name: total.hexdigest() for name, total in self._sums.items()}}
@@ -246,7 +249,8 @@ class Draft:
     def close(self) -> None:
         """Close the files and remove what was written, unless it was finished."""
         for file in self._files.values():
-            file.close()
+            with suppress(OSError):  # a full disk fails again here, and was told already
+                file.close()
         if self.folder.exists():
             shutil.rmtree(self.folder)
 
@@ -256,7 +260,10 @@ class Draft:
         try:
             self._files[name].write(line)
         except OSError as problem:
-            raise StoreError(str(self._target), f"cannot be written ({problem.strerror})", do="Free some space and build again.") from None
+            raise self._unwritable(problem) from None
+
+    def _unwritable(self, problem: OSError) -> StoreError:
+        return StoreError(str(self._target), f"cannot be written ({problem.strerror})", do="Free some space and build again.")
 
 
 @contextmanager

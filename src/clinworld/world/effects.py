@@ -5,10 +5,11 @@ without an effect row of the drug does not respond to it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Drug, DrugEffect
@@ -34,6 +35,11 @@ class DrugTable:
     half_time_days: Reals
     is_for_diabetes: Reals  # 1 where the effect was seen in diabetes and shrinks with the excess over normal [item, 1]
 
+    def pick(self, rows: NDArray[np.int64]) -> "DrugTable":
+        """The table of some items."""
+        item = {name: getattr(self, name)[rows] for name in ("own", "percent", "half_time_days", "is_for_diabetes")}
+        return replace(self, **item)
+
 
 @lru_cache(maxsize=256)
 def load_drug_table(knowledge: Knowledge, drug_id: str, items: tuple[str, ...], has_diabetes: bool) -> DrugTable:
@@ -50,13 +56,17 @@ def load_drug_table(knowledge: Knowledge, drug_id: str, items: tuple[str, ...], 
     usual = knowledge.parameter("levels_drug_half_time_days")
     return DrugTable(
         doses=doses,
-        own=np.array([_by_dose(drug, row, doses, False, knowledge) * factor for row, factor in zip(rows, factors, strict=True)]),
-        percent=np.array([_by_dose(drug, row, doses, True, knowledge) for row in rows]),
+        own=_stack([_by_dose(drug, row, doses, False, knowledge) * factor for row, factor in zip(rows, factors, strict=True)], len(doses)),
+        percent=_stack([_by_dose(drug, row, doses, True, knowledge) for row in rows], len(doses)),
         weight_kg=_by_dose(drug, weight, doses, False, knowledge),
         weight_percent=_by_dose(drug, weight, doses, True, knowledge),
-        half_time_days=np.array([[next((e.half_time_days for e in row if e.half_time_days), usual)] for row in rows]),
-        is_for_diabetes=np.array([[float(any(effect.population == POPULATIONS[True] for effect in row))] for row in rows]),
+        half_time_days=_stack([[next((e.half_time_days for e in row if e.half_time_days), usual)] for row in rows], 1),
+        is_for_diabetes=_stack([[float(any(effect.population == POPULATIONS[True] for effect in row))] for row in rows], 1),
     )
+
+
+def _stack(rows: Sequence[ArrayLike], width: int) -> Reals:
+    return np.array(rows, dtype=np.float64).reshape(-1, width)
 
 
 def _find_effects(drug: Drug, item: str, has_diabetes: bool) -> Sequence[DrugEffect]:

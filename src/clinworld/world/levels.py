@@ -4,6 +4,7 @@ One set of effects on one timeline: the same weight, dose and adherence move eve
 `observe_*`; what a laboratory calculates is calculated there from printed results.
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,41 +14,58 @@ from numpy.typing import NDArray
 
 from clinworld.core.rng import Rng, words_to_normal
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.rows import Analyte, Level, Stream
+from clinworld.knowledge.rows import Analyte, Driver, Level, Stream
 from clinworld.schema.course import Reals
 from clinworld.schema.premise import Premise
 from clinworld.world.effects import DIABETES, DrugTable, derive_direct_effects, load_drug_table
 from clinworld.world.weight import smooth_step
 
-NEGLIGIBLE = 1e-9
 SENSOR_LIKE = {"cgm": "glycaemic"}  # levels of this device are drawn with that group
+STEP_DAYS = 4  # what moves a level is looked at this often; between, the level follows exactly
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Followed:
-    """The items with a true level, and their numbers as columns [item, 1]; `first` bounds hold on day 0 only.
+    """The items with a true level: where they start [item, 1], and what moves those that move.
 
-    `coupling` is the change per kg, `normal` and `trial` the levels between which a glucose-lowering effect is scaled (nan: not
-    scaled), `floor` a level that is not passed downwards. An item that is `is_share` lies between 0 and 100 and moves on the logit.
+    `factors` name whose draws a first level shares, by `loading`; `first_low` and `first_high` hold on day 0 only. An item that
+    `is_shift` is only what is added to a level that is drawn where the stream is observed. `moving` are places of `names`.
     """
 
     names: tuple[str, ...]
-    factors: tuple[str, ...]  # whose draws a first level shares
-    is_shift: NDArray[np.bool_]  # only what is added to a level that is drawn elsewhere
-    is_share: NDArray[np.bool_]
+    factors: tuple[str, ...]
+    is_shift: NDArray[np.bool_]
     mean: Reals
     sd: Reals
     first_low: Reals
     first_high: Reals
     loading: Reals
+    tries: int
+    moving: NDArray[np.int64]
+    motion: "Motion"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Motion:
+    """What moves levels, as columns [item, 1] over the moving items.
+
+    `coupling` is the change per kg, `normal` and `trial` the levels between which a glucose-lowering effect is scaled (nan: it is
+    not), `low` and `high` what a level never reaches. `within` [step] is how much of a distance is left after 0, 1, … days. Items at
+    `shares` lie between 0 and 100 and move on the logit; those at `bounded` are bent away from their limits.
+    """
+
+    table: DrugTable
     coupling: Reals
-    half_time_days: Reals
+    per_step: Reals
+    drug_per_step: Reals
+    within: Reals
     normal: Reals
     trial: Reals
-    floor: Reals
     low: Reals
     high: Reals
-    tries: int
+    shares: NDArray[np.int64]
+    bounded: NDArray[np.int64]
+    room_share: float
 
 
 class Treatment(NamedTuple):
@@ -64,17 +82,18 @@ def derive_levels(premise: Premise, treatment: Treatment, knowledge: Knowledge, 
     `NAME` is a true level; `shift:NAME` is added, on the stream's scale, to a level drawn where the stream is observed;
     `evidence:NAME` is the level of a stream that shows a driver, in every case, whether the driver acts or not.
     """
-    patient = premise.patient
+    patient, days = premise.patient, premise.course_end_day + 1
     conditions = (patient.disease, *patient.comorbidities)
     age_years = (patient.age_low + patient.age_high) / 2.0
     followed = load_followed(knowledge, conditions, patient.devices, premise.drug, patient.sex, age_years)
     levels: dict[str, Reals] = {}
     if followed.names:
-        table = load_drug_table(knowledge, premise.drug, followed.names, DIABETES in conditions)
         base = _state_vitals(draw_first_levels(premise.case_id, followed, rng), followed, premise)
-        moved = _move(premise, followed, table, base, treatment, knowledge)
+        rows = np.repeat(base, days, axis=1)
+        if len(followed.moving):
+            rows[followed.moving] = move(base[followed.moving], followed.motion, treatment, premise, knowledge)
         for i, name in enumerate(followed.names):
-            levels[f"shift:{name}" if followed.is_shift[i] else name] = moved[i]
+            levels[f"shift:{name}" if followed.is_shift[i] else name] = rows[i]
     for name, level in derive_evidence(premise, knowledge, rng).items():
         levels[name] = levels[name] + level if name in levels else level
     return levels
@@ -86,44 +105,61 @@ def load_followed(
 ) -> Followed:
     """What is followed in a patient: what the devices report and weight, the drug or a known condition moves."""
     rows = _find_rows(knowledge, conditions, devices, drug)
-    written = [_find_level(row.id, row, conditions, knowledge) for row in rows]
+    written = [_find_level(row, conditions, knowledge) for row in rows]
     is_shift = [isinstance(row, Stream) and row.role == "wearable" and level is None for row, level in zip(rows, written, strict=True)]
     firsts = np.array(
         [
             (level.mean, level.sd, level.low, level.high) if level else _usual_level(row, conditions, sex, age_years, knowledge)
             for row, level in zip(rows, written, strict=True)
-        ]
+        ],
+        dtype=np.float64,
     ).reshape(-1, 4, 1)
-    share, usual = knowledge.parameter("levels_weight_share"), knowledge.parameter("levels_half_time_days")
     factors = [row.group if isinstance(row, Analyte) else next(iter(row.devices), "") for row in rows]
-
-    def column(values: list[float]) -> Reals:
-        return np.array(values, dtype=np.float64).reshape(-1, 1)
-
-    def named(prefix: str, absent: float) -> Reals:
-        return column(
-            [knowledge.parameter(f"{prefix}_{row.id}") if f"{prefix}_{row.id}" in knowledge.parameters else absent for row in rows]
-        )
-
+    table = load_drug_table(knowledge, drug, tuple(row.id for row in rows), DIABETES in conditions)
+    responds = np.any(table.own != 0.0, axis=1) | np.any(table.percent != 0.0, axis=1) if rows else np.zeros(0, dtype=np.bool_)
+    moving = np.array([i for i, row in enumerate(rows) if responds[i] or row.per_kg], dtype=np.int64)
     return Followed(
         names=tuple(row.id for row in rows),
         factors=tuple(SENSOR_LIKE.get(factor, factor) for factor in factors),
         is_shift=np.array(is_shift, dtype=np.bool_),
-        is_share=np.array([isinstance(row, Stream) and row.ucum == "%" and (row.hard_low, row.hard_high) == (0, 100) for row in rows]),
         mean=firsts[:, 0],
         sd=firsts[:, 1],
         first_low=firsts[:, 2],
         first_high=firsts[:, 3],
-        loading=named("levels_shared", 0.0),
-        coupling=share * column([row.per_kg or 0.0 for row in rows]),
-        half_time_days=column([row.half_time_days or usual for row in rows]),
-        normal=named("levels_normal", np.nan),
-        trial=named("levels_trial", np.nan),
-        floor=named("levels_floor", -np.inf),
-        low=column([row.hard_low for row in rows]),
-        high=column([row.hard_high for row in rows]),
+        loading=_named(rows, "levels_shared", 0.0, knowledge),
         tries=int(knowledge.parameter("levels_tries")),
+        moving=moving,
+        motion=_load_motion([rows[i] for i in moving], [is_shift[i] for i in moving], table.pick(moving), knowledge),
     )
+
+
+def _load_motion(rows: list[Analyte | Stream], is_shift: list[bool], table: DrugTable, knowledge: Knowledge) -> Motion:
+    share, usual = knowledge.parameter("levels_weight_share"), knowledge.parameter("levels_half_time_days")
+    half_times = _column([row.half_time_days or usual for row in rows])
+    is_share = [isinstance(row, Stream) and row.ucum == "%" and (row.hard_low, row.hard_high) == (0, 100) for row in rows]
+    return Motion(
+        table=table,
+        coupling=share * _column([row.per_kg or 0.0 for row in rows]),
+        per_step=np.exp2(-STEP_DAYS / half_times),
+        drug_per_step=np.exp2(-STEP_DAYS / table.half_time_days),
+        within=np.exp2(-np.arange(STEP_DAYS) / half_times),
+        normal=_named(rows, "levels_normal", np.nan, knowledge),
+        trial=_named(rows, "levels_trial", np.nan, knowledge),
+        low=np.maximum(_column([row.hard_low for row in rows]), _named(rows, "levels_floor", -np.inf, knowledge)),
+        high=_column([row.hard_high for row in rows]),
+        shares=np.flatnonzero(is_share),
+        bounded=np.flatnonzero(~(np.array(is_share, dtype=np.bool_) | np.array(is_shift, dtype=np.bool_))),
+        room_share=knowledge.parameter("levels_room_share"),
+    )
+
+
+def _column(values: list[float]) -> Reals:
+    return np.array(values, dtype=np.float64).reshape(-1, 1)
+
+
+def _named(rows: list[Analyte | Stream], prefix: str, absent: float, knowledge: Knowledge) -> Reals:
+    names = [f"{prefix}_{row.id}" for row in rows]
+    return _column([knowledge.parameter(name) if name in knowledge.parameters else absent for name in names])
 
 
 def _find_rows(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], drug: str) -> list[Analyte | Stream]:
@@ -146,9 +182,9 @@ def _levels_of(condition: str, knowledge: Knowledge) -> tuple[Level, ...]:
     return row.levels if row is not None and row.has_physiology else ()
 
 
-def _find_level(item: str, row: Analyte | Stream, conditions: tuple[str, ...], knowledge: Knowledge) -> Level | None:
+def _find_level(row: Analyte | Stream, conditions: tuple[str, ...], knowledge: Knowledge) -> Level | None:
     """The level row of the condition that moves an item farthest from the usual, the first on a tie."""
-    rows = [level for condition in conditions for level in _levels_of(condition, knowledge) if level.item == item]
+    rows = [level for condition in conditions for level in _levels_of(condition, knowledge) if level.item == row.id]
     if isinstance(row, Stream):
         usual = row.mean_f if row.mean_f is not None else (row.hard_low + row.hard_high) / 2.0
     else:
@@ -182,19 +218,16 @@ def _usual_level(
 def draw_first_levels(case_id: str, followed: Followed, rng: Rng) -> Reals:
     """True levels on day 0, [item, 1]; 0 for shifts. Levels of one group share a part, so that they go together between people."""
     shared = {factor: rng.at(case_id, "levels", "shared", factor).words(1) for factor in dict.fromkeys(followed.factors)}
-    words = np.array([[*rng.at(case_id, "levels", name).words(followed.tries), shared[factor][0]] for name, factor in _pairs(followed)])
-    normals = words_to_normal(words)
-    own, common = normals[:, :-1], normals[:, -1:]
+    words = [rng.at(case_id, "levels", name).words(followed.tries) for name in followed.names]
+    normals = words_to_normal(np.concatenate([*words, *(shared[factor] for factor in followed.factors)]))
+    n = len(followed.names)
+    own, common = normals[:-n].reshape(n, followed.tries), normals[-n:, None]
     loading = followed.loading
     drawn = followed.mean + followed.sd * (loading * common + np.sqrt(1.0 - loading * loading) * own)
     fits = (drawn > followed.first_low) & (drawn < followed.first_high)
-    first = np.take_along_axis(drawn, np.argmax(fits, axis=1)[:, None], axis=1)
-    first = np.where(fits.any(axis=1)[:, None], first, followed.mean)
-    return np.where(followed.is_shift[:, None], 0.0, first)
-
-
-def _pairs(followed: Followed) -> list[tuple[str, str]]:
-    return list(zip(followed.names, followed.factors, strict=True))
+    at = fits.argmax(axis=1)
+    first = np.where(fits[np.arange(n), at], drawn[np.arange(n), at], followed.mean[:, 0])
+    return np.where(followed.is_shift, 0.0, first)[:, None]
 
 
 def _state_vitals(base: Reals, followed: Followed, premise: Premise) -> Reals:
@@ -204,47 +237,49 @@ def _state_vitals(base: Reals, followed: Followed, premise: Premise) -> Reals:
     return base
 
 
-def _move(premise: Premise, followed: Followed, table: DrugTable, base: Reals, treatment: Treatment, knowledge: Knowledge) -> Reals:
+def move(base: Reals, motion: Motion, treatment: Treatment, premise: Premise, knowledge: Knowledge) -> Reals:
     """Levels by day [item, day] from first levels: what weight does with its lag, and the drug with its own, bent away from limits."""
-    start, onset = premise.start_weight_kg, knowledge.drugs[premise.drug].onset_days
-    direct, share = derive_direct_effects(table, base, followed.coupling, start, max(premise.dose_steps))
+    start, table = premise.start_weight_kg, motion.table
+    direct, share = derive_direct_effects(table, base, motion.coupling, start, max(premise.dose_steps))
     # In diabetes the effect grows with what there is to lower; nan marks items without such a scale.
-    excess = np.maximum((base - followed.normal) / (followed.trial - followed.normal), 0.0)
-    direct = direct * np.where(np.isnan(excess) | (table.is_for_diabetes == 0.0), 1.0, excess) * premise.drug_response
-    taken = direct[:, np.searchsorted(table.doses, treatment.dose)] * treatment.adherence
-    taken[:, :onset] = 0.0
-    moved = follow(taken, table.half_time_days) + followed.coupling * share * (treatment.weight_kg - start)
-    return bend(base, follow(moved, followed.half_time_days), followed, knowledge.parameter("levels_room_share"))
+    excess = np.maximum((base - motion.normal) / (motion.trial - motion.normal), 0.0)
+    direct *= np.where(np.isnan(excess) | (table.is_for_diabetes == 0.0), premise.drug_response, premise.drug_response * excess)
+    weight, dose, adherence = (values[::STEP_DAYS] for values in treatment)
+    taken = direct[:, np.searchsorted(table.doses, dose)] * adherence
+    taken[:, : 1 + (knowledge.drugs[premise.drug].onset_days - 1) // STEP_DAYS] = 0.0
+    target = follow(taken, motion.drug_per_step) + motion.coupling * share * (weight - start)
+    lag = follow(target, motion.per_step) - target
+    change = (target[:, :, None] + lag[:, :, None] * motion.within[:, None, :]).reshape(len(base), -1)
+    return bend(base, change[:, : len(treatment.weight_kg)], motion)
 
 
-def follow(target: Reals, half_time_days: Reals) -> Reals:
-    """What approaches a target by half in each half-time, from 0 on day 0; time is the last axis, half-times are a column.
+def follow(target: Reals, left: Reals) -> Reals:
+    """What approaches a target, from 0 on the first step; `left` [item, 1] is the share of the distance left after a step.
 
-    The passes a row gets depend on its own half-time only, so no row changes another.
+    Time is the last axis. The number of passes follows from the length alone, so no row changes another.
     """
-    factor = np.exp2(-1.0 / half_time_days)
-    level = target * (1.0 - factor)
-    level[:, 0] = 0.0
-    back, days = 1, target.shape[1]
-    while back < days and (active := factor > NEGLIGIBLE).any():
-        factor = np.where(active, factor, 0.0)
-        level[:, back:] += factor * level[:, :-back]
-        factor, back = factor * factor, 2 * back
+    level = np.zeros_like(target)
+    level[:, 1:] = target[:, :-1] * (1.0 - left)
+    back = 1
+    while back < target.shape[1]:
+        level[:, back:] += left * level[:, :-back]
+        left, back = left * left, 2 * back
     return level
 
 
-def bend(base: Reals, change: Reals, followed: Followed, room_share: float) -> Reals:
-    """Levels after a change, kept inside floor and hard limits without piling up on them; shares move on the logit."""
-    level = base + change
-    span = room_share * (base - np.maximum(followed.low, followed.floor))
-    level = _bend_up(level, np.maximum(followed.low, followed.floor), np.abs(span))
-    level = -_bend_up(-level, -followed.high, np.abs(room_share * (followed.high - base)))
-    shares = followed.is_share
-    if shares.any():
-        part = base[shares] / 100.0
-        odds = np.log(part / (1.0 - part)) + change[shares] / (100.0 * part * (1.0 - part))
-        level[shares] = 100.0 / (1.0 + np.exp(-odds))
-    level[followed.is_shift] = change[followed.is_shift]
+def bend(base: Reals, change: Reals, motion: Motion) -> Reals:
+    """Levels after a change, kept inside their limits without piling up on them; shares move on the logit."""
+    level: Reals = base + change
+    rows, room = motion.bounded, motion.room_share
+    low, high = motion.low[rows], motion.high[rows]
+    below, above = room * np.maximum(base[rows] - low, 0.0), room * np.maximum(high - base[rows], 0.0)
+    inside = level[rows]
+    if (inside < low + below).any() or (inside > high - above).any():
+        level[rows] = -_bend_up(-_bend_up(inside, low, below), -high, above)
+    if len(motion.shares):
+        part = base[motion.shares] / 100.0
+        odds = np.log(part / (1.0 - part)) + change[motion.shares] / (100.0 * part * (1.0 - part))
+        level[motion.shares] = 100.0 / (1.0 + np.exp(-odds))
     return level
 
 
@@ -259,22 +294,31 @@ def derive_evidence(premise: Premise, knowledge: Knowledge, rng: Rng) -> dict[st
 
     It begins `lead_days` before the reversal or the index day, whichever is first.
     """
-    days = np.arange(premise.course_end_day + 1.0)
-    cut = knowledge.parameter("levels_person_cut_sd")
+    drivers = _list_evidence(knowledge)
+    own = words_to_normal(
+        np.concatenate([rng.at(premise.case_id, "levels", "evidence", row.evidence).words(1) for row, _, _, _ in drivers])
+    )
+    own /= 1.0 + np.abs(own) / knowledge.parameter("levels_person_cut_sd")
     levels: dict[str, Reals] = {}
-    for driver in knowledge.drivers.values():
-        if not driver.evidence or driver.normal is None or driver.abnormal is None:
-            continue
-        stream, normal, abnormal = knowledge.streams[driver.evidence], driver.normal, driver.abnormal
-        ramp = np.zeros(len(days))
+    for (driver, stream, usual, size), person in zip(drivers, own.tolist(), strict=True):
+        name = f"shift:{stream.id}" if stream.role == "wearable" else f"evidence:{stream.id}"
+        level = np.full(premise.course_end_day + 1, usual + (0.0 if stream.role == "wearable" else stream.sd_between * person))
         if premise.driver == driver.id and premise.outcome == "regain":
             turn = premise.index_day if premise.reversal_day is None else min(premise.reversal_day, premise.index_day)
-            ramp = smooth_step((days - (turn - (driver.lead_days or 0))) / knowledge.parameter("levels_evidence_ramp_days"))
-        if stream.role == "wearable":
-            size = np.log([abnormal / normal])[0] if stream.scale == "log" else abnormal - normal
-            levels[f"shift:{stream.id}"] = size * ramp
-        else:
-            own = rng.at(premise.case_id, "levels", "evidence", stream.id).gauss()
-            own = stream.sd_between * own / (1.0 + abs(own) / cut)
-            levels[f"evidence:{stream.id}"] = normal + own + (abnormal - normal) * ramp
+            since = np.arange(len(level)) - (turn - (driver.lead_days or 0))
+            level += size * smooth_step(since / knowledge.parameter("levels_evidence_ramp_days"))
+        levels[name] = level
     return levels
+
+
+@lru_cache(maxsize=8)
+def _list_evidence(knowledge: Knowledge) -> tuple[tuple[Driver, Stream, float, float], ...]:
+    """(driver, its stream, the usual level, the size of its move), on the stream's scale; the usual level of a shift is 0."""
+    listed = []
+    for driver in knowledge.drivers.values():
+        if driver.evidence and driver.normal is not None and driver.abnormal is not None:
+            stream = knowledge.streams[driver.evidence]
+            is_log = stream.role == "wearable" and stream.scale == "log"
+            size = math.log(driver.abnormal / driver.normal) if is_log else driver.abnormal - driver.normal
+            listed.append((driver, stream, 0.0 if stream.role == "wearable" else driver.normal, size))
+    return tuple(listed)

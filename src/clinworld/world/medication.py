@@ -88,7 +88,7 @@ def draw_adherence(premise: Premise, knowledge: Knowledge, rng: Rng) -> Reals:
     numbers = read_numbers(knowledge)
     last, index = premise.course_end_day, premise.index_day
     days = np.arange(last + 1.0)
-    level = np.interp(days, [day for day, _ in premise.adherence_course], [share for _, share in premise.adherence_course])
+    level: Reals = np.interp(days, [day for day, _ in premise.adherence_course], [share for _, share in premise.adherence_course])
     rows = 1 + int(max(last - index, 0) // numbers.dip_gap_days)
     u = rng.at(premise.case_id, "medication", "dips").uniform(4 * rows)
     for row in range(rows):

@@ -102,16 +102,16 @@ def _share_noise(premise: Premise, stack: Stack, noise: Reals, knowledge: Knowle
         name = f"shared_noise_{device}"
         if name in knowledge.parameters:
             alike = [i for i, owned in enumerate(stack.devices) if owned == device and stack.rows[i].role == "home"]
-            loading = knowledge.parameter(name)
-            common = rng.at(premise.case_id, "device", device, "noise").normal(noise.shape[1])[None]
-            lag1 = stack.lag1[alike[:1]]
-            noise[alike] = loading * scan_ar1(common, lag1, list_passes(lag1)) + np.sqrt(1 - loading * loading) * noise[alike]
+            loading, lag1 = knowledge.parameter(name), stack.lag1[alike]
+            drawn = rng.at(premise.case_id, "device", device, "noise").normal(noise.shape[1])
+            common = scan_ar1(np.broadcast_to(drawn, (len(alike), len(drawn))), lag1, list_passes(lag1))
+            noise[alike] = loading * common + np.sqrt(1 - loading * loading) * noise[alike]
 
 
 def _derive_levels(premise: Premise, course: Course, knowledge: Knowledge, stack: Stack, person: Reals, weekdays: Days) -> Reals:
     """The expected value [stream, day] on the row's scale: person, age, weekday, and what the course moves.
 
-    A derived row holds what is added to the value its parent gives.
+    A derived row holds what is added to the value its parent gives. Without physiology only streams that show a driver are moved.
     """
     cut = knowledge.parameter("person_cut_sd")
     years = max((premise.patient.age_low + premise.patient.age_high) / 2 - 40, 0)
@@ -119,6 +119,7 @@ def _derive_levels(premise: Premise, course: Course, knowledge: Knowledge, stack
     own = mean + stack.per_year_over_40 * years + stack.sd_between * reflect(person, -cut, cut)
     own = np.where(stack.is_derived, own, _ease_inside(own, stack))
     stated, levels = dict(premise.patient.baseline_vitals), course.levels
+    still = set() if premise.has_physiology else {row.id for row in stack.rows} - {driver.evidence for driver in knowledge.drivers.values()}
     for i, row in enumerate(stack.rows):
         if row.id == HOME_SCALE or row.id in levels or f"evidence:{row.id}" in levels:
             own[i] = 0
@@ -129,7 +130,7 @@ def _derive_levels(premise: Premise, course: Course, knowledge: Knowledge, stack
         truth = course.weight_kg if row.id == HOME_SCALE else levels.get(f"evidence:{row.id}", levels.get(row.id))
         if truth is not None:
             level[i] += np.log(truth) if row.scale == "log" else truth
-        if (shift := levels.get(f"shift:{row.id}")) is not None:
+        if row.id not in still and (shift := levels.get(f"shift:{row.id}")) is not None:
             level[i] += shift
     return level
 

@@ -48,8 +48,8 @@ def derive_weight(premise: Premise, knowledge: Knowledge, rng: Rng, *, guard: bo
 
     Weight up to the index day is the same whatever the outcome, a later reversal and the course's end are. With `guard` off nothing
     makes the outcome read from the curve the declared one. Notes: `level_before` and `level` (what was left out up to and after the
-    index day), `shape` of the rebound, `descent_end_day`, `turn_day`; `declared_below_rule` is the declared gain when the rule
-    cannot be met by it.
+    index day), `shape` of the rebound, `descent_end_day`, `turn_day`. Where the rule cannot be met, `declared_below_rule` is the
+    declared gain, or `declared_too_late` the days left after the turn; nothing is changed then.
     """
     layers = draw_layers(premise, knowledge.outcomes[premise.target_event], rng, read_numbers(knowledge))
     notes: dict[str, str | float | int] = {"descent_end_day": layers.descent_end}
@@ -61,6 +61,8 @@ def derive_weight(premise: Premise, knowledge: Knowledge, rng: Rng, *, guard: bo
     begun = settle_before(layers, guard=guard)
     level, rebound, weight = settle_after(layers, begun, guard=guard, is_short=is_short)
     notes |= {"level_before": begun.level.name, "level": level.name}
+    if turn is not None and level is AFTER[-1] and not is_short and not _event_occurs(layers, weight):
+        notes["declared_too_late"] = premise.course_end_day - turn
     if turn is not None:
         notes["shape"] = layers.shape if rebound == "drawn" else rebound
     return WeightCourse(weight, notes)
@@ -102,7 +104,10 @@ def _settle_layers(layers: Layers, begun: Begun, *, guard: bool) -> tuple[Level,
     is_known = layers.turn is not None and layers.turn <= layers.index_day
     for level in AFTER:
         weight = finish_weight(layers, begun, level, layers.descent)
-        if not guard or is_known or level is AFTER[-1] or _is_maintained(layers, weight):
+        if not guard or is_known or level is AFTER[-1]:
+            return level, weight
+        # The rule has the last word on a maintained weight; for a regain it is asked again once the rebound is there.
+        if _has_room_to_maintain(layers, weight) and (layers.turn is not None or not _event_occurs(layers, weight)):
             return level, weight
     raise AssertionError("the last level is always taken")
 
@@ -120,11 +125,9 @@ def _leaves_outcome_open(layers: Layers, begun: Begun, skeleton: Reals) -> bool:
     return turn is None or turn >= index or _turn_shows(begun.weight_kg, skeleton, turn, numbers)
 
 
-def _is_maintained(layers: Layers, weight: Reals) -> bool:
+def _has_room_to_maintain(layers: Layers, weight: Reals) -> bool:
     numbers = layers.numbers
-    if not _reaches_low_point(layers, weight) or _run_days(layers, weight, -numbers.guard_clear_kg) > numbers.guard_clear_days:
-        return False
-    return not _event_occurs(layers, weight)
+    return _reaches_low_point(layers, weight) and _run_days(layers, weight, -numbers.guard_clear_kg) <= numbers.guard_clear_days
 
 
 def _is_regain(layers: Layers, weight: Reals, skeleton: Reals, *, is_narrow: bool = False) -> bool:

@@ -4,7 +4,7 @@ from clinworld.judges.declares import Fields, GateDeclares
 from clinworld.judges.reading import proposed_tests
 from clinworld.judges.subject import Subject
 from clinworld.judges.units import Ruling, rule_each_turn
-from clinworld.judges.words.test_tiers import is_imaging_or_invasive
+from clinworld.judges.words.tiers import is_imaging_or_invasive
 from clinworld.schema.answer import RoundAnswer
 from clinworld.schema.verdict import GateVerdict
 

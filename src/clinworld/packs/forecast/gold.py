@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +27,17 @@ CHECK = "gold_rederives"
 HOME_WEIGHT, CLINIC_WEIGHT = "weight", "weight_clinic"
 LASTING = "device_switch"  # the one fault that stays to the end, so that its readings cannot be left out
 TARGET_EVENT = "weight_regain"
+BEND_STEP_DAYS = 2
 HALF_WITHIN = NormalDist().inv_cdf(0.75)  # half of all normal draws lie within this many standard deviations
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """How far a driver's evidence moved by T, towards what the driver would do: `moved` of `expected`, beside `least`.
+class Shift(NamedTuple):
+    """How far a driver's evidence moved by T towards what the driver does, and the least that counts; both on the stream's scale.
 
-    All three on the stream's scale. `least` is what the shift must reach to count: a share of `expected`, and more than noise.
+    `least` is a share of the driver's full shift, and more than noise.
     """
 
     moved: float
-    expected: float
     least: float
 
     @property
@@ -154,11 +154,11 @@ def read_shift(driver: Driver, stream: Stream, shown: Record, faults: Sequence[C
     if series is None:
         return None
     days, values = _without_faults(series, faults)
-    if len(days) < int(knowledge.parameter("gold_least_readings")):
-        return None
-    if driver.normal is None or driver.abnormal is None:
+    if len(days) and (driver.normal is None or driver.abnormal is None):
         missing = knowledge.parameter("gold_adherence_normal") - float(values[-1])
-        return Shift(missing, knowledge.parameter("gold_adherence_drop"), knowledge.parameter("gold_adherence_least_drop"))
+        return Shift(missing, knowledge.parameter("gold_adherence_least_drop"))
+    if len(days) < int(knowledge.parameter("gold_least_readings")) or driver.normal is None or driver.abnormal is None:
+        return None
     normal, abnormal = driver.normal, driver.abnormal
     if stream.scale == "log":
         values = np.log(np.maximum(values, 10.0**-stream.decimals))
@@ -172,8 +172,8 @@ def read_shift(driver: Driver, stream: Stream, shown: Record, faults: Sequence[C
     noise = min(max(typical_step, knowledge.parameter("gold_noise_share") * stream.sd_within), stream.sd_within)
     repeats = (1 + max(stream.lag1, 0)) / (1 - max(stream.lag1, 0))  # days alike count for less
     error = noise * float(np.sqrt(repeats * (1 / np.count_nonzero(late) + 1 / np.count_nonzero(early))))
-    expected = abs(abnormal - normal)
-    return Shift(moved, expected, max(knowledge.parameter("gold_least_share") * expected, knowledge.parameter("gold_least_z") * error))
+    share = knowledge.parameter("gold_least_share") * abs(abnormal - normal)
+    return Shift(moved, max(share, knowledge.parameter("gold_least_z") * error))
 
 
 def _without_faults(series: Series, faults: Iterable[ChartFault]) -> tuple[NDArray[np.int32], Reals]:
@@ -197,7 +197,7 @@ def estimate_turn(reading: Reading, knowledge: Knowledge) -> int:
     first = max(int(days[np.argmax(is_below)]), last_below - int(knowledge.parameter("gold_turn_before_days")))
     near = (days >= first) & (days <= run_start + knowledge.parameter("gold_turn_after_days"))
     x, y = days[near].astype(np.float64), reading.weights[near]
-    bends = np.arange(first, run_start + 1, dtype=np.float64)
+    bends = np.arange(first, run_start + 1, BEND_STEP_DAYS, dtype=np.float64)
     return int(bends[np.argmax(_explained_by_bend(x, y, bends))])
 
 

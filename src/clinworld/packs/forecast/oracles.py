@@ -82,11 +82,15 @@ def _answer(item: Item, gold: GoldRow, day: int, *, says_event: bool, is_right: 
             "clinician_review_required": acts,
             "followup_interval": say("next_month", language),
         },
-        "data_quality": {"data_sufficiency": "sufficient", "signal_quality": {}, "note": say("note_plain", language)},
+        "data_quality": {"data_sufficiency": "sufficient", "signal_quality": _faulty(gold, day) if is_right else {}, "note": say("note_plain", language)},
         "cited_evidence": cited if is_right else [],
         "management_plan": plan,
     }
     return _with_probes(answer, gold, is_right=is_right)
+
+
+def _faulty(gold: GoldRow, day: int) -> dict[str, str]:
+    return {fault.series: "unreliable" for fault in gold.faults if fault.days and min(fault.days) <= day}
 
 
 def _drivers(gold: GoldRow, is_right: bool) -> list[str]:

@@ -5,15 +5,19 @@ Nothing charted is read here; `gold.py` derives the same from the chart alone. C
 
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.gold import ForecastGold, TurningPoint
-from clinworld.schema.premise import Premise
+from clinworld.schema.premise import PlannedArtifact, Premise
 
 REVERSAL = "reversal"
 
 
 def derive_gold(premise: Premise, knowledge: Knowledge) -> ForecastGold:
-    """The answer the premise fixes, turning points by day. An event that will happen warrants action; a forecast has no red flag."""
+    """The answer the premise fixes, turning points by day; a fault's is the first day it may show on.
+
+    An event that will happen warrants action; a forecast has no red flag.
+    """
     event_occurs = premise.outcome == "regain"
-    points = [TurningPoint(fault.first_day, knowledge.artifacts[fault.kind].turning_kind, fault.kind) for fault in premise.artifacts]
+    kinds = {name: row.turning_kind for name, row in knowledge.artifacts.items()}
+    points = [TurningPoint(_first_shown_day(fault), kinds[fault.kind], fault.kind) for fault in premise.artifacts]
     if event_occurs and premise.reversal_day is not None:
         points.append(TurningPoint(premise.reversal_day, "real", REVERSAL))
     return ForecastGold(
@@ -23,3 +27,8 @@ def derive_gold(premise: Premise, knowledge: Knowledge) -> ForecastGold:
         has_red_flag=False,
         is_action_warranted=event_occurs,
     )
+
+
+def _first_shown_day(fault: PlannedArtifact) -> int:
+    # The one low adherence reading of a gap is charted in the middle of its window.
+    return (fault.first_day + fault.last_day) // 2 if fault.kind == "adherence_gap" else fault.first_day

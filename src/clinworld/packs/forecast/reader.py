@@ -4,6 +4,7 @@ It sees the text of the prompt and nothing else. Faulty home readings are discou
 has moved by enough, and by more than noise. What it looks for stands in `reader_rules.csv`.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -107,7 +108,7 @@ def times_moved(series: DeliveredSeries, rule: Rule, last_day: int) -> float | N
         return None
     values = [log(max(value, 1.0)) if rule.is_share else value for value in series.values]
     n_late = max(1, sum(day > last_day - number("late_days") for day in series.days))
-    n_old = sum(day <= last_day - number("before_days") for day in series.days)
+    n_old = sum(day <= min(last_day - number("before_days"), number("first_days")) for day in series.days)
     is_sparse = len(values) < number("many_readings")
     before = values[: max(1, len(values) // 3)] if is_sparse else values[:n_old]
     late = values[-min(n_late, len(values) - len(before)) :]
@@ -118,23 +119,35 @@ def times_moved(series: DeliveredSeries, rule: Rule, last_day: int) -> float | N
 
 
 def has_risen(delivered: Delivered) -> bool:
-    """Whether the latest two clinic weights, or the median of the latest home weights, lie well above the low point."""
+    """Whether recent weight lies well above its low point: at home with the clinic scale not against it, else in the clinic alone."""
     clinic, home = delivered.series.get(CLINIC_SCALE), delivered.series.get(HOME_SCALE)
-    if clinic and len(clinic.values) > 2:
-        values: Sequence[float] = clinic.values
-        latest = min(values[-2:])
-    elif home and len(home.values) >= number("least_readings"):
-        values = _rolling_median(home.values)
-        latest = values[-1]
-    else:
-        return False
-    low = min(values)
-    return latest >= low + max(number("regain_share") * (values[0] - low), number("regain_kg"))
+    in_clinic = clinic is not None and lies_above(clinic.values, 1.0)
+    if not home or len(home.values) < number("many_readings") or scales_disagree(delivered) or has_jumped(home, delivered.last_day):
+        return in_clinic
+    return (in_clinic or clinic is None) and lies_above(recent_levels(home), number("home_margin"))
 
 
-def _rolling_median(values: Sequence[float]) -> list[float]:
-    half = 3  # of a window of seven
-    return [median(values[max(0, i - half) : i + half + 1]) for i in range(len(values))]
+def lies_above(levels: Sequence[float], margin: float) -> bool:
+    """Whether the last level lies above the lowest by `margin` times what counts as a rise."""
+    low = min(levels)
+    return levels[-1] >= low + margin * max(number("regain_share") * (levels[0] - low), number("regain_kg"))
+
+
+def recent_levels(series: DeliveredSeries) -> list[float]:
+    """The median of the latest weeks, seen from each reading."""
+    starts = [bisect_right(series.days, day - number("level_days")) for day in series.days]
+    return [median(series.values[start : i + 1]) for i, start in enumerate(starts)]
+
+
+def has_jumped(series: DeliveredSeries, last_day: int) -> bool:
+    """Whether the weight stepped up from one week to the next faster than a body can, within the weeks that are being read."""
+    recent = bisect_right(series.days, last_day - number("level_days"))
+    half = 3
+    steps = (
+        median(series.values[i : i + half]) - median(series.values[i - half : i])
+        for i in range(max(half, recent), len(series.values) - half + 1)
+    )
+    return any(step > number("jump_kg") for step in steps)
 
 
 def lost_share(delivered: Delivered) -> float:
@@ -144,14 +157,12 @@ def lost_share(delivered: Delivered) -> float:
 
 
 def scales_disagree(delivered: Delivered) -> bool:
-    """Whether the home weight lies far from the clinic weight at the latest clinic weighing, either way."""
+    """Whether the home weight lay far from the clinic weight around the latest clinic weighing."""
     clinic, home = delivered.series.get(CLINIC_SCALE), delivered.series.get(HOME_SCALE)
     if not clinic or not home:
         return False
-    day = clinic.days[-1]
-    near = [value for at, value in zip(home.days, home.values, strict=True) if abs(at - day) <= 7]
-    latest = home.values[-2:]
-    return any(abs(median(part) - clinic.values[-1]) > number("scale_gap_kg") for part in (near, latest) if part)
+    near = [value for at, value in zip(home.days, home.values, strict=True) if abs(at - clinic.days[-1]) <= number("near_days")]
+    return bool(near) and abs(median(near) - clinic.values[-1]) > number("scale_gap_kg")
 
 
 def cite_last(delivered: Delivered, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Which ordered tests are imaging or invasive, by whole words of the name or id. The words stand in test_tiers.csv."""
+"""Which ordered tests are imaging or invasive, by whole words of the name or id. The words stand in tiers.csv."""
 
 import re
 from functools import lru_cache
@@ -20,5 +20,5 @@ def is_imaging_or_invasive(test: str) -> bool:
 
 @lru_cache
 def _pattern() -> re.Pattern[str]:
-    rows = load_csv(Path(__file__).with_name("test_tiers.csv"), ("form", "language", "text"))
+    rows = load_csv(Path(__file__).with_name("tiers.csv"), ("form", "language", "text"))
     return re.compile("|".join(_FORMS[row["form"]].format(re.escape(row["text"])) for row in rows))

@@ -1,0 +1,239 @@
+"""Daily streams look like their rows say: memory, weekdays, gaps, bounds; and the pieces they are made of."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from observe_case import KNOWLEDGE, find, make_course, make_premise, observe, with_rows
+
+from clinworld.core.errors import KnowledgeError
+from clinworld.core.rng import Rng
+from clinworld.knowledge.rows import Stream
+from clinworld.schema.record import Series
+from clinworld.world.observe_plan import list_passes, load_plan, load_stack
+from clinworld.world.observe_streams import reflect, scan_ar1
+from clinworld.world.visits import draw_weekdays
+
+DAYS = 180
+PEOPLE = 45
+WEARABLE = [row.id for row in KNOWLEDGE.streams.values() if row.role == "wearable"]
+BASE = [name for name in WEARABLE if not KNOWLEDGE.streams[name].parent]
+
+
+def lag(series: Series, row: Stream, back: int) -> float | None:
+    """Autocorrelation over pairs of days exactly `back` apart; None for a constant series or under 20 pairs."""
+    values = np.log(series.values()) if row.scale == "log" else series.values()
+    by_day = np.full(DAYS, np.nan)
+    by_day[series.days] = values
+    first, second = by_day[:-back], by_day[back:]
+    both = np.isfinite(first) & np.isfinite(second)
+    if both.sum() < 20 or (series.ticks == series.ticks[0]).all():
+        return None
+    spread = float(np.var(values))
+    centre = values.mean()
+    return float(np.mean((first[both] - centre) * (second[both] - centre)) / spread)
+
+
+def is_like_its_row(lags: list[float], expected: float) -> bool:
+    """Whether the mean autocorrelation of several people agrees with the row's, within 4 standard errors and 0.05."""
+    return abs(float(np.mean(lags)) - expected) < 0.05 + 4 * float(np.std(lags)) / np.sqrt(len(lags))
+
+
+@pytest.fixture(scope="module")
+def people() -> list[dict[str, Series]]:
+    charts = []
+    for i in range(PEOPLE):
+        premise = make_premise(f"L-{i}", course_end_day=DAYS - 1, distractor_level="high", reversal_day=None)
+        course = replace(make_course(premise), levels={})
+        charts.append({series.name: series for series in observe(premise, course=course).series})
+    return charts
+
+
+def series_of(people: list[dict[str, Series]], name: str) -> list[Series]:
+    return [chart[name] for chart in people if name in chart]
+
+
+@pytest.mark.parametrize("name", BASE)
+@pytest.mark.parametrize("back", [1, 7])
+def test_a_stream_remembers_yesterday_as_its_row_says(people, name: str, back: int):
+    row = KNOWLEDGE.streams[name]
+    lags = [found for series in series_of(people, name) if (found := lag(series, row, back)) is not None]
+    assert len(lags) >= 10
+    # Rounding and a short series pull the estimate down a little; a weekday effect adds some.
+    assert is_like_its_row(lags, row.lag1**back), (float(np.mean(lags)), row.lag1**back)
+
+
+def test_a_weekly_sine_is_not_like_any_row():
+    day = np.arange(DAYS)
+    sine = Series("steps", "home", "", 0, day.astype(np.int32), np.rint(7000 + 1500 * np.sin(2 * np.pi * day / 7)).astype(np.int64))
+    found = lag(sine, KNOWLEDGE.streams["steps"], 7)
+    assert found is not None and not is_like_its_row([found], KNOWLEDGE.streams["steps"].lag1 ** 7)
+
+
+def test_a_constant_series_is_unmeasured():
+    flat = Series("steps", "home", "", 0, np.arange(DAYS, dtype=np.int32), np.full(DAYS, 7000))
+    assert lag(flat, KNOWLEDGE.streams["steps"], 1) is None
+
+
+@pytest.mark.parametrize("name", BASE)
+def test_days_are_missing_as_often_and_in_such_runs_as_the_row_says(people, name: str):
+    row = KNOWLEDGE.streams[name]
+    after_worn, after_off = [], []
+    for series in series_of(people, name):
+        worn = np.zeros(DAYS, dtype=bool)
+        worn[series.days] = True
+        after_worn += (~worn[1:])[worn[:-1]].tolist()
+        after_off += (~worn[1:])[~worn[:-1]].tolist()
+    for found, expected in ((after_worn, row.p_off_worn), (after_off, row.p_off_off)):
+        assert abs(np.mean(found) - expected) < 0.01 + 4 * np.sqrt(expected * (1 - expected) / len(found))
+
+
+@pytest.mark.parametrize("name", ["sleep_hours", "steps", "stress_score", "hrv_rmssd"])
+def test_weekdays_differ_as_the_row_says(people, name: str):
+    row = KNOWLEDGE.streams[name]
+    effect = np.array([row.monday, 0, 0, 0, 0, row.saturday, row.sunday])
+    by_weekday: list[list[float]] = [[] for _ in range(7)]
+    for i, chart in enumerate(people):
+        if name in chart:
+            weekday = draw_weekdays(make_premise(f"L-{i}", course_end_day=DAYS - 1), Rng("7"))
+            values = np.log(chart[name].values()) if row.scale == "log" else chart[name].values()
+            values = values - values.mean()
+            for day in range(7):
+                by_weekday[day] += values[weekday[chart[name].days] == day].tolist()
+    found = np.array([np.mean(values) for values in by_weekday])
+    error = 4 * row.sd_within / np.sqrt(min(map(len, by_weekday)))
+    assert np.abs(found - (effect - effect.mean())).max() < error
+    assert len({int(draw_weekdays(make_premise(f"L-{i}"), Rng("7"))[0]) for i in range(PEOPLE)}) == 7
+
+
+@pytest.mark.parametrize("name", WEARABLE)
+def test_nothing_stands_on_a_bound_and_people_differ(people, name: str):
+    row = KNOWLEDGE.streams[name]
+    charts = series_of(people, name)
+    assert len(charts) >= 10
+    ticks = np.concatenate([series.ticks for series in charts])
+    scale = 10**row.decimals
+    assert row.hard_low * scale < ticks.min() and ticks.max() < row.hard_high * scale
+    for end, inward in ((row.hard_low * scale + 1, 1), (row.hard_high * scale - 1, -1)):
+        # Values cut off would pile up on the outermost step; folded ones at most double what stands there.
+        assert np.mean(ticks == end) < 3 * np.mean(ticks == end + inward) + 0.01
+    assert len({series.ticks.tobytes() for series in charts}) == len(charts)
+
+
+@pytest.mark.parametrize("name", BASE)
+def test_people_and_days_spread_as_the_row_says(people, name: str):
+    row = KNOWLEDGE.streams[name]
+    values = [np.log(series.values()) if row.scale == "log" else series.values() for series in series_of(people, name)]
+    within = np.sqrt(np.mean([np.var(one, ddof=1) for one in values]))
+    between = np.std([one.mean() for one in values], ddof=1)
+    assert abs(within / row.sd_within - 1) < 0.15
+    if row.sd_between:
+        assert 0.6 * row.sd_between < between < 1.4 * row.sd_between + row.sd_within / 5
+
+
+def test_p_present_is_the_share_of_people_who_have_a_stream():
+    n = 150
+    names = [{series.name for series in observe(make_premise(f"S-{i}", course_end_day=120)).series} for i in range(n)]
+    for name in BASE:
+        p = KNOWLEDGE.streams[name].p_present
+        share = sum(name in one for one in names) / n
+        assert abs(share - p) <= 4 * np.sqrt(p * (1 - p) / n), name
+
+
+def test_derived_streams_follow_the_printed_parent_on_its_days():
+    checked = 0
+    for i in range(12):
+        observed = observe(make_premise(f"P-{i}", distractor_level="high"))
+        for series in observed.series:
+            row = KNOWLEDGE.streams.get(series.name)
+            if row is not None and row.parent and row.parent != "weight":
+                parent = find(observed, row.parent)
+                assert parent.days.tolist() == series.days.tolist()
+                fit = np.polyfit(parent.values(), series.values(), 1)
+                spread = row.sd_within / (parent.values().std() * np.sqrt(len(parent.days)))
+                assert abs(fit[0] - row.slope) < 6 * spread + 0.1 * abs(row.slope), series.name
+                checked += 1
+    assert checked > 20
+
+
+def test_readings_of_one_cuff_are_taken_together_and_go_together():
+    correlations = []
+    for i in range(15):
+        premise = make_premise(f"B-{i}")
+        observed = observe(premise, course=replace(make_course(premise), levels={}))
+        high, low = find(observed, "home_sbp"), find(observed, "home_dbp")
+        assert high.days.tolist() == low.days.tolist()
+        assert (high.ticks > low.ticks).all()
+        correlations.append(np.corrcoef(high.values(), low.values())[0, 1])
+    assert 0.6 < np.mean(correlations) < 0.8
+
+
+def test_a_first_pressure_does_not_diagnose_hypertension_in_a_patient_without_it():
+    limits = {name: KNOWLEDGE.streams[name].diagnostic_high for name in ("home_sbp", "home_dbp")}
+    at_or_over = {"unknown": 0, "known": 0}
+    for i in range(40):
+        for key, comorbidities in (("unknown", ()), ("known", ("hypertension",))):
+            premise = make_premise(f"F-{i}", patient={"comorbidities": comorbidities})
+            course = make_course(premise)
+            course = replace(course, levels={**course.levels, "home_sbp": np.full(366, 136.0), "home_dbp": np.full(366, 87.0)})
+            observed = observe(premise, course=course)
+            at_or_over[key] += sum(find(observed, name).values()[0] >= limit for name, limit in limits.items())
+    assert at_or_over["unknown"] == 0 < at_or_over["known"]
+
+
+def test_noise_shrinks_towards_a_bound_instead_of_piling_up_on_it():
+    premise = make_premise()
+    course = make_course(premise)
+    near = observe(premise, course=replace(course, levels={**course.levels, "cgm_tir": np.full(366, 98.0)}))
+    values = find(near, "cgm_tir").values()
+    assert values.max() == 99 and values.std() < 1.5 and abs(values.mean() - 98) < 0.6
+
+
+def test_evidence_is_charted_weekly_about_the_level_of_the_course():
+    premise = make_premise()
+    course = make_course(premise)
+    ramp = np.interp(np.arange(366), [90, 118], [1.2, 6.4])
+    observed = observe(premise, course=replace(course, levels={**course.levels, "evidence:gi_symptom_score": ramp}))
+    series = find(observed, "gi_symptom_score")
+    assert series.days.tolist() == list(range(0, 366, 7))
+    assert abs(series.values()[:12].mean() - 1.2) < 0.5 and abs(series.values()[-20:].mean() - 6.4) < 0.5
+
+
+@given(st.lists(st.floats(-0.95, 0.95), min_size=1, max_size=6), st.integers(2, 90), st.integers(0, 1000))
+@settings(max_examples=40, deadline=None)
+def test_the_scan_is_the_plain_recurrence_and_no_row_changes_another(lags: list[float], days: int, seed: int):
+    lag1 = np.array(sorted(lags, key=lambda phi: -abs(phi)))[:, None]
+    innovations = np.random.default_rng(seed).standard_normal((len(lags), days))
+    found = scan_ar1(innovations, lag1, list_passes(lag1))
+    plain = innovations.copy()
+    for day in range(1, days):
+        plain[:, day] = lag1[:, 0] * plain[:, day - 1] + np.sqrt(1 - lag1[:, 0] ** 2) * innovations[:, day]
+    assert np.abs(found - plain).max() < 1e-4
+    for i in range(len(lags)):
+        alone = scan_ar1(innovations[i : i + 1], lag1[i : i + 1], list_passes(lag1[i : i + 1]))
+        assert alone.tobytes() == found[i : i + 1].tobytes()
+
+
+@given(st.lists(st.floats(-1e4, 1e4), min_size=1), st.floats(-50, 50), st.floats(0.5, 100))
+def test_reflection_keeps_inside_values_and_brings_others_inside(values: list[float], low: float, width: float):
+    given_values = np.array(values)
+    found = reflect(given_values.copy(), low, low + width)
+    inside = (given_values >= low) & (given_values <= low + width)
+    assert (found[inside] == given_values[inside]).all()
+    assert (found >= low - 1e-9).all() and (found <= low + width + 1e-9).all()
+
+
+def test_streams_derived_from_each_other_are_refused():
+    ring = [replace(KNOWLEDGE.streams["sleep_efficiency"], id=one, parent=other) for one, other in (("a", "b"), ("b", "a"))]
+    knowledge = with_rows("streams", *ring)
+    places = tuple(range(len(load_stack(knowledge, ("wearable",)).rows)))
+    with pytest.raises(KnowledgeError, match="derived from each other"):
+        load_plan(knowledge, ("wearable",), places)
+
+
+def test_a_row_whose_missing_days_do_not_come_in_runs_is_refused():
+    knowledge = with_rows("streams", replace(KNOWLEDGE.streams["steps"], p_off_worn=0.5, p_off_off=0.1))
+    with pytest.raises(KnowledgeError, match="runs"):
+        load_stack(knowledge, ("wearable",))
