@@ -130,7 +130,9 @@ def test_same_case_has_the_same_bytes_alone_and_after_others() -> None:
     alone = derive(make_premise(case_id="x", outcome="regain")).weight_kg
     for other in range(5):
         derive(draw_premise(other))
-    assert np.array_equal(alone, derive_weight(make_premise(case_id="x", outcome="regain"), load_knowledge(), Rng("weight tests")).weight_kg)
+    assert np.array_equal(
+        alone, derive_weight(make_premise(case_id="x", outcome="regain"), load_knowledge(), Rng("weight tests")).weight_kg
+    )
     assert not np.array_equal(alone, derive_weight(make_premise(case_id="x", outcome="regain"), KNOWLEDGE, Rng("another")).weight_kg)
 
 

@@ -23,7 +23,7 @@ from clinworld.report.content import (
     Usage,
 )
 from clinworld.report.patients import tell_patients
-from clinworld.report.rows_in_force import choose_rows, require_one_stamp
+from clinworld.report.rows_in_force import choose_rows, require_one_stamp, table_stamps
 from clinworld.report.settings import draw_settings
 from clinworld.run.batch_check import refuse_gated, require_intact
 from clinworld.run.batch_files import Batch, BatchFacts, ItemEntry
@@ -88,7 +88,8 @@ def _read(source: ReportSource, as_judged: str | None) -> _Read:
             raise
         gold, missing = {}, problem.found
     rows = choose_rows(batch, current, as_judged=as_judged)
-    known = {entry.item.item_id for entry in (entries := batch.entries())}
+    entries = batch.entries()
+    known = {entry.item.item_id for entry in entries}
     kept = tuple(row for row in rows.rows if row.cell.item_id in known)
     return _Read(source, facts, entries, gold, missing, kept, rows.superseded, tuple(batch.responses()), current)
 
@@ -152,13 +153,13 @@ def _join_rows(reads: Sequence[_Read]) -> tuple[Evaluation, ...]:
     for read in reads:
         for row in read.rows:
             former = joined.setdefault(row.cell, row)
-            if former.stamps == row.stamps and former != row:
+            if table_stamps(former) == table_stamps(row) and former != row:
                 found = f"{row.cell.agent} on item {row.cell.item_id} has another verdict in another batch"
                 raise StampMismatch(
                     str(read.source.batch.folder), found, "one cell has one verdict", do="Report them apart, or run with --repeats."
                 )
     # Rows of one cell under two stamps are kept apart, so that the check of stamps sees and counts both.
-    extra = [row for read in reads for row in read.rows if joined[row.cell].stamps != row.stamps]
+    extra = [row for read in reads for row in read.rows if table_stamps(joined[row.cell]) != table_stamps(row)]
     return (*(joined[cell] for cell in sorted(joined)), *extra)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from clinworld.core.text import Language
 from clinworld.knowledge.load import Knowledge
-from clinworld.report.wording import LABELS, say_name, text_width
+from clinworld.report.wording import say, say_name, text_width
 from clinworld.schema.record import ChartFault, NoteOrigin, Record, Series
 
 ROW_HEIGHT, CLUE_HEIGHT, NOTES_HEIGHT = 16, 30, 18
@@ -103,11 +103,11 @@ def draw_faults(faults: Sequence[ChartFault], knowledge: Knowledge, frame: Frame
         start, end = min(x, text_x), max(x + width, text_x + needs)
         row = next((n for n, taken in enumerate(row_ends) if taken + TEXT_PAD <= start), len(row_ends))
         row_ends[row:] = [end, *row_ends[row + 1 :]]
-        label = LABELS.say("mark:fault_span", frame.language, name=text, first=first, last=last)
+        label = say("mark:fault_span", frame.language, name=text, first=first, last=last)
         bars.append(Bar(x, y + row * ROW_HEIGHT, width, ROW_HEIGHT - 4, "inside" if fits else "outside", label, text, round(text_x, 1)))
     if not bars:
         return None
-    return Lane(LABELS.say("lane:faults", frame.language), "faults", y, ROW_HEIGHT * len(row_ends), tuple(bars))
+    return Lane(say("lane:faults", frame.language), "faults", y, ROW_HEIGHT * len(row_ends), tuple(bars))
 
 
 def draw_doses(doses: Sequence[tuple[int, str, str]], frame: Frame, y: float) -> Lane | None:
@@ -118,7 +118,7 @@ def draw_doses(doses: Sequence[tuple[int, str, str]], frame: Frame, y: float) ->
         x, width = frame.x(day), round(frame.x(end) - frame.x(day), 1)
         text = short if text_width(short) + TEXT_PAD <= width else (short.split(" ")[0] if text_width(short.split(" ")[0]) + 4 <= width else "")
         bars.append(Bar(x, y, max(1.0, width - 1), ROW_HEIGHT - 2, f"step{min(step, 4)}", label, text, round(x + TEXT_PAD / 2, 1)))
-    return Lane(LABELS.say("lane:dose", frame.language), "doses", y, ROW_HEIGHT, tuple(bars)) if bars else None
+    return Lane(say("lane:dose", frame.language), "doses", y, ROW_HEIGHT, tuple(bars)) if bars else None
 
 
 def draw_clue(chart: Record, driver: str, knowledge: Knowledge, frame: Frame, y: float) -> Lane | None:
@@ -154,11 +154,11 @@ def draw_notes(chart: Record, origins: Sequence[NoteOrigin], frame: Frame, y: fl
     for note in chart.notes:
         kind = kinds.get(note.note_id, "benign")
         if (kind == "panel") == panel:
-            label = LABELS.say("mark:note", frame.language, day=note.day, kind=LABELS.say(f"origin:{kind}", frame.language))
+            label = say("mark:note", frame.language, day=note.day, kind=say(f"origin:{kind}", frame.language))
             text = note.text.say(frame.language)
             marks.append(Mark(frame.x(note.day), y + NOTES_HEIGHT / 2, kind + (" hidden" if note.day > frame.index_day else ""), label + text))
     if not marks:
         return None
     marks.sort(key=lambda mark: (order.get(mark.kind.split(" ")[0], -1), mark.x, mark.label))
-    name = LABELS.say("lane:labs" if panel else "lane:notes", frame.language)
+    name = say("lane:labs" if panel else "lane:notes", frame.language)
     return Lane(name, "notes", y, NOTES_HEIGHT, marks=tuple(marks))

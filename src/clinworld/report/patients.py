@@ -6,7 +6,7 @@ from clinworld.core.text import Language
 from clinworld.knowledge.load import Knowledge
 from clinworld.report.content import PatientPart
 from clinworld.report.timelines import draw_compact, draw_timeline, drawn_from_gold
-from clinworld.report.wording import LABELS, say_name
+from clinworld.report.wording import say, say_name
 from clinworld.schema.gold import GoldRow
 from clinworld.schema.item import Item
 
@@ -19,7 +19,7 @@ def tell_patients(pairs: Sequence[tuple[Item, GoldRow]], knowledge: Knowledge, l
 
 
 def _patient(item: Item, gold: GoldRow, knowledge: Knowledge, language: Language, *, is_full: bool) -> PatientPart:
-    title = LABELS.say("patient:title", language, case=gold.case_id)
+    title = say("patient:title", language, case=gold.case_id)
     return PatientPart(
         item_id=item.item_id,
         case_id=gold.case_id,
@@ -31,24 +31,24 @@ def _patient(item: Item, gold: GoldRow, knowledge: Knowledge, language: Language
 
 def _facts(item: Item, gold: GoldRow, knowledge: Knowledge, language: Language) -> tuple[tuple[str, str], ...]:
     premise, patient = gold.premise, gold.premise.patient
-    joiner = LABELS.say("joiner", language)
+    joiner = say("joiner", language)
     conditions = joiner.join(say_name(knowledge, "conditions", name, language) for name in (patient.disease, *patient.comorbidities))
-    sex = LABELS.say(f"sex:{patient.sex}", language)
-    who = LABELS.say("patient:who", language, low=patient.age_low, high=patient.age_high, sex=sex, conditions=conditions)
-    outcome = LABELS.say("patient:event" if gold.gold.event_occurs else "patient:no_event", language, **_event(item, knowledge, language))
+    sex = say(f"sex:{patient.sex}", language)
+    who = say("patient:who", language, low=patient.age_low, high=patient.age_high, sex=sex, conditions=conditions)
+    outcome = say("patient:event" if gold.gold.event_occurs else "patient:no_event", language, **_event(item, knowledge, language))
     facts = [
         ("who", who),
         ("drug", say_name(knowledge, "drugs", premise.drug, language)),
-        ("asked", LABELS.say("patient:asked", language, day=item.index_day, end=item.index_day + item.window_days)),
+        ("asked", say("patient:asked", language, day=item.index_day, end=item.index_day + item.window_days)),
         ("outcome", outcome),
     ]
     if gold.gold.event_occurs:
         facts.append(("driver", say_name(knowledge, "drivers", premise.driver, language)))
-    facts += [("turn", LABELS.say("patient:turn", language, day=day)) for day in _days(gold, "real")]
+    facts += [("turn", say("patient:turn", language, day=day)) for day in _days(gold, "real")]
     kinds = dict.fromkeys(fault.kind for fault in gold.faults)
     if kinds:
         facts.append(("faults", joiner.join(knowledge.artifacts[kind].names.say(language) for kind in kinds)))
-    return tuple((LABELS.say(f"fact:{name}", language), value) for name, value in facts)
+    return tuple((say(f"fact:{name}", language), value) for name, value in facts)
 
 
 def _event(item: Item, knowledge: Knowledge, language: Language) -> dict[str, str]:

@@ -58,12 +58,17 @@ def _rows_under(batch: Batch, stamp: str) -> list[Evaluation]:
     return rows
 
 
+def table_stamps(row: Evaluation) -> tuple[str, ...]:
+    """What a row must share with every other row of its table."""
+    return tuple(row.stamps.get(name, "none") for name in TABLE_STAMPS)
+
+
 def require_one_stamp(rows: Iterable[Evaluation], where: str) -> dict[str, str]:
     """The stamps all rows share, judges' own included. Raises StampMismatch with the number of rows under each when they differ."""
     counted: Counter[tuple[str, ...]] = Counter()
     first: dict[str, str] = {}
     for row in rows:
-        counted[tuple(row.stamps.get(name, "none") for name in TABLE_STAMPS)] += 1
+        counted[table_stamps(row)] += 1
         first = first or dict(row.stamps)
     if len(counted) <= 1:
         return first

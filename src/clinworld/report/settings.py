@@ -12,7 +12,7 @@ from clinworld.core.text import Language
 from clinworld.knowledge.load import Knowledge
 from clinworld.report.content import Setting, Settings
 from clinworld.report.timelines import Drawn, draw_timeline, find_bounds
-from clinworld.report.wording import LABELS
+from clinworld.report.wording import say
 from clinworld.schema.course import Course
 from clinworld.schema.gold import GoldRow, TurningPoint
 from clinworld.schema.item import Item
@@ -40,7 +40,7 @@ def draw_settings(pairs: Sequence[tuple[Item, GoldRow]], knowledge: Knowledge, l
 
     A private seed is not known here: then all three are drawn from its digest and `reason` says so.
     """
-    reason = LABELS.say("settings:no_item", language)
+    reason = say("settings:no_item", language)
     for item, gold in sorted(pairs, key=lambda pair: _worth(pair[1], knowledge))[:MOST_TRIES]:
         try:
             worlds = _build_worlds(gold.premise, knowledge)
@@ -94,7 +94,7 @@ def _draw(worlds: Sequence[_World], item: Item, gold: GoldRow, knowledge: Knowle
     bounds = find_bounds(drawn)
     settings = []
     for world, each in zip(worlds, drawn, strict=True):
-        title = LABELS.say("settings:title", language, case=gold.case_id, setting=LABELS.say(f"setting:{world.name}", language))
+        title = say("settings:title", language, case=gold.case_id, setting=say(f"setting:{world.name}", language))
         record = world.chart.record
         settings.append(
             Setting(
@@ -106,7 +106,7 @@ def _draw(worlds: Sequence[_World], item: Item, gold: GoldRow, knowledge: Knowle
             )
         )
     same = all(np.array_equal(world.course.weight_kg, worlds[0].course.weight_kg) for world in worlds)
-    note = LABELS.say("settings:private", language) if gold.premise.seed.startswith(PRIVATE) else ""
+    note = say("settings:private", language) if gold.premise.seed.startswith(PRIVATE) else ""
     return Settings(gold.case_id, item.item_id, tuple(settings), same, note)
 
 

@@ -13,7 +13,7 @@ from clinworld.core.text import Language
 from clinworld.core.units import from_ticks
 from clinworld.knowledge.load import Knowledge
 from clinworld.report.lanes import Bar, Frame, Lane, Mark, draw_clue, draw_doses, draw_faults, draw_notes
-from clinworld.report.wording import LABELS, dose_text
+from clinworld.report.wording import dose_text, say
 from clinworld.schema.gold import GoldRow, TurningPoint
 from clinworld.schema.item import Item
 from clinworld.schema.record import ChartFault, NoteOrigin, Record, Series
@@ -188,7 +188,7 @@ def _squares(series: Series | None, frame: Frame, faulty: frozenset[int]) -> tup
     if series is not None:
         for day, value in zip(series.days.tolist(), series.values().tolist(), strict=True):
             if day not in faulty:
-                label = LABELS.say("mark:reading", frame.language, day=day, value=f"{value:.{series.decimals}f}")
+                label = say("mark:reading", frame.language, day=day, value=f"{value:.{series.decimals}f}")
                 marks[day > frame.index_day].append(Mark(frame.x(day), frame.y(value), "clinic", label))
     return tuple(marks[0]), tuple(marks[1])
 
@@ -199,7 +199,7 @@ def _faulty(series: Series, faults: Sequence[ChartFault], knowledge: Knowledge, 
     for day, value in zip(series.days.tolist(), series.values().tolist(), strict=True):
         if day in kinds:
             name = knowledge.artifacts[kinds[day]].names.say(frame.language)
-            label = LABELS.say("mark:fault", frame.language, day=day, value=f"{value:.{series.decimals}f}", name=name)
+            label = say("mark:fault", frame.language, day=day, value=f"{value:.{series.decimals}f}", name=name)
             marks.append(Mark(frame.x(day), frame.y(value), "hidden" if day > frame.index_day else "", label))
     return marks
 
@@ -218,7 +218,7 @@ def _turns(drawn: Drawn, frame: Frame) -> list[Mark]:
     marks = []
     for point in drawn.turning_points:
         if point.kind == "real" and 0 <= point.day < len(drawn.truth_kg):
-            label = LABELS.say("mark:turn", frame.language, day=point.day)
+            label = say("mark:turn", frame.language, day=point.day)
             marks.append(Mark(frame.x(point.day), frame.y(float(drawn.truth_kg[point.day])), "real", label))
     return marks
 

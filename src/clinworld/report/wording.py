@@ -26,6 +26,11 @@ _UNSEEN = re.compile(
 _PLACE = re.compile(r"\\\{(\w+)\\\}")
 
 
+def say(label: str, language: Language, **values: object) -> str:
+    """A label of the report in one language; `{space}` in the table is a space that would be stripped there."""
+    return LABELS.say(label, language, space=" ", **values)
+
+
 def make_visible(text: str) -> str:
     """Text with every character that is unseen or reorders its neighbours written out.
 
@@ -38,7 +43,7 @@ def make_visible(text: str) -> str:
 def shorten(text: str, most: int, language: Language) -> str:
     """The first `most` characters, made inert, with the count of those left out."""
     kept = make_visible(text[:most])
-    return kept if len(text) <= most else kept + LABELS.say("shortened", language, count=len(text) - most)
+    return kept if len(text) <= most else kept + say("shortened", language, count=len(text) - most)
 
 
 def text_width(text: str) -> float:
@@ -55,8 +60,8 @@ def say_name(knowledge: Knowledge, kind: str, name: str, language: Language) -> 
 def dose_text(step: Prescription, knowledge: Knowledge, language: Language) -> str:
     """A prescription in words."""
     drug = say_name(knowledge, "drugs", step.drug, language)
-    often = LABELS.say(f"frequency:{step.frequency}", language)
-    return LABELS.say("mark:dose", language, drug=drug, dose=f"{step.dose:g}", unit=step.unit, often=often, day=step.day)
+    often = say(f"frequency:{step.frequency}", language)
+    return say("mark:dose", language, drug=drug, dose=f"{step.dose:g}", unit=step.unit, often=often, day=step.day)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,7 @@ def say_reason(text: str, language: Language) -> Said:
         return Said(text, True)
     parts = text.split("; ")
     said = [_say_one(part) for part in (parts if all(_say_one(part) for part in parts) else [text])]
-    return Said(LABELS.say("reason_joiner", language).join(part or "" for part in said), True) if all(said) else Said(text, False)
+    return Said(say("reason_joiner", language).join(part or "" for part in said), True) if all(said) else Said(text, False)
 
 
 def _say_one(text: str) -> str | None:

@@ -210,9 +210,9 @@ def begin_weight(layers: Layers, level: Level, skeleton: Reals) -> Begun:
     return Begun(level, skeleton + share * acting, share)
 
 
-def finish_weight(layers: Layers, begun: Begun, level: Level, skeleton: Reals, *, calm_at: int | None = None) -> Reals:
-    """Weight to the course's end from how it began; around the day `calm_at` drift and episodes act less."""
-    index, numbers, was, fading = layers.index_day, layers.numbers, begun.level, layers.fading
+def finish_weight(layers: Layers, begun: Begun, level: Level, skeleton: Reals) -> Reals:
+    """Weight to the course's end from how it began."""
+    index, was, fading = layers.index_day, begun.level, layers.fading
     drift, old, kept_old = layers.drift[index:], layers.old[index:], level.old * was.old
     raw = level.drift * drift + kept_old * old
     if fixed := float((was.drift - level.drift) * drift[0] + (was.old - kept_old) * old[0]):
@@ -222,38 +222,45 @@ def finish_weight(layers: Layers, begun: Begun, level: Level, skeleton: Reals, *
     if level.later and level.kept:
         raw += level.later * level.kept * layers.later_kept[index:]
     acting = _settle(raw, layers.floor[index:], layers.damping[index:])
-    if calm_at is not None:
-        acting *= _calm(layers, calm_at)
-    if layers.premise.regain_end_kg is not None:
-        acting *= 1.0 - smooth_step((layers.days[index:] - (len(layers.days) - 1 - numbers.end_days)) / numbers.end_days)
     if begun.share != 1.0:
         acting *= 1.0 + (begun.share - 1.0) * fading
-    after = skeleton[index:] + acting
-    if not _is_within_limit(after, numbers):
-        # What the layers had added by the index day fades; what they add from there on is scaled.
-        fade = float(begun.weight_kg[-1] - skeleton[index]) * fading
-        base, added = skeleton[index:] + fade, acting - fade
-        after = base + _share_within_limit(base, added, numbers) * added
+    acting[0] = begun.weight_kg[-1] - skeleton[index]
+    after = _hold_limit(skeleton[index:], acting, fading, layers.numbers)
     return np.concatenate((begun.weight_kg, after[1:]))
 
 
-def _calm(layers: Layers, turn: int) -> Reals:
-    numbers, days = layers.numbers, layers.days[layers.index_day :]
-    rises = smooth_step((days - max(layers.index_day, turn - numbers.calm_days)) / numbers.calm_ramp_days)
-    falls = smooth_step((days - (turn + numbers.calm_days)) / numbers.calm_ramp_days)
-    return 1.0 - numbers.calm_share * rises * (1.0 - falls)
+def add_rebound(layers: Layers, kept: Reals, gain: Reals, turn: int, *, is_calm: bool) -> Reals:
+    """A maintained weight with the gain from a turn after the index day on; with `is_calm`, drift and episodes act less around it."""
+    numbers, days = layers.numbers, layers.days
+    acting = kept - layers.descent
+    if is_calm:
+        rises = smooth_step((days - max(layers.index_day, turn - numbers.calm_days)) / numbers.calm_ramp_days)
+        falls = smooth_step((days - (turn + numbers.calm_days)) / numbers.calm_ramp_days)
+        acting *= 1.0 - numbers.calm_share * rises * (1.0 - falls)
+    if layers.premise.regain_end_kg is not None:
+        begins = max(len(days) - 1 - numbers.end_days, turn)
+        acting *= 1.0 - smooth_step((days - begins) / numbers.end_days)
+    weight = layers.descent + acting
+    fading = 1.0 - smooth_step((days[turn:] - turn) / numbers.fade_days)
+    weight[turn:] = _hold_limit(layers.descent[turn:] + gain[turn:], acting[turn:], fading, numbers)
+    return weight
+
+
+def _hold_limit(skeleton: Reals, acting: Reals, fading: Reals, numbers: WeightNumbers) -> Reals:
+    """Skeleton and layers together, never beyond the daily limit: what the layers begin with fades, the rest is scaled."""
+    weight = skeleton + acting
+    steps, limit = weight[1:] - weight[:-1], numbers.day_limit(numbers.hard_share)
+    if not len(steps) or (steps.max() <= limit and steps.min() >= -limit):
+        return weight
+    base = skeleton + acting[0] * fading
+    added = acting - acting[0] * fading
+    return base + _share_within_limit(base, added, numbers) * added
 
 
 def _settle(raw: Reals, floor: Reals, damping: Reals) -> Reals:
     """The part of drift and episodes that acts: damped around the anchors, and softly held above the floor."""
     below = np.minimum(raw, 0.0)
     return (raw - below + below / (1.0 - below / floor)) * damping
-
-
-def _is_within_limit(weight: Reals, numbers: WeightNumbers) -> bool:
-    steps = weight[1:] - weight[:-1]
-    limit = numbers.day_limit(numbers.hard_share)
-    return bool(steps.max() <= limit and steps.min() >= -limit)
 
 
 def _share_within_limit(skeleton: Reals, acting: Reals, numbers: WeightNumbers) -> float:

@@ -17,6 +17,7 @@ from clinworld.world.weight_curve import (
     Layers,
     Level,
     Rebound,
+    add_rebound,
     begin_weight,
     declared_gain_kg,
     draw_layers,
@@ -86,25 +87,34 @@ def settle_after(layers: Layers, begun: Begun, *, guard: bool, is_short: bool = 
     A reversal still to come changes nothing but the rebound: the layers are those that would leave a maintained weight maintained,
     so weight is the same in both outcomes up to the reversal. `is_short`: the declared gain cannot meet the rule and is left as it is.
     """
-    level, weight = _settle_layers(layers, begun, guard=guard)
-    if layers.turn is None:
-        return level, "drawn", weight
+    turn = layers.turn
+    level, kept = _settle_layers(layers, begun, guard=guard)
+    if turn is None:
+        return level, "drawn", kept
     for rebound, is_calm in REBOUNDS:
-        skeleton = layers.descent + rebound_gain(layers, rebound)
-        weight = finish_weight(layers, begun, level, skeleton, calm_at=layers.turn if is_calm else None)
-        if not guard or is_short or _is_regain(layers, weight, skeleton):
+        gain = rebound_gain(layers, rebound)
+        weight = _rise(layers, begun, level, kept, gain, is_calm=is_calm)
+        if not guard or is_short or _is_regain(layers, weight, layers.descent + gain):
             return level, rebound, weight
-    if not _is_regain(layers, weight, skeleton, is_narrow=True):
+    if not _is_regain(layers, weight, layers.descent + gain, is_narrow=True):
         level = AFTER[-1]
-        weight = finish_weight(layers, begun, level, skeleton)
+        kept = finish_weight(layers, begun, level, layers.descent)
+        weight = _rise(layers, begun, level, kept, gain, is_calm=True)
     return level, rebound, weight
 
 
+def _rise(layers: Layers, begun: Begun, level: Level, kept: Reals, gain: Reals, *, is_calm: bool) -> Reals:
+    if layers.turn is not None and layers.turn > layers.index_day:
+        return add_rebound(layers, kept, gain, layers.turn, is_calm=is_calm)
+    return finish_weight(layers, begun, level, layers.descent + gain)
+
+
 def _settle_layers(layers: Layers, begun: Begun, *, guard: bool) -> tuple[Level, Reals]:
-    is_known = layers.turn is not None and layers.turn <= layers.index_day
+    if layers.turn is not None and layers.turn <= layers.index_day:
+        return AFTER[0], begun.weight_kg
     for level in AFTER:
         weight = finish_weight(layers, begun, level, layers.descent)
-        if not guard or is_known or level is AFTER[-1]:
+        if not guard or level is AFTER[-1]:
             return level, weight
         # The rule has the last word on a maintained weight; for a regain it is asked again once the rebound is there.
         if _has_room_to_maintain(layers, weight) and (layers.turn is not None or not _event_occurs(layers, weight)):

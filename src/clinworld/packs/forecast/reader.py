@@ -46,8 +46,8 @@ def read_forecast(delivered: Delivered) -> dict[str, Any]:
     moves = find_moves(delivered)
     is_rising = has_risen(delivered)
     is_scale_off = scales_disagree(delivered)
-    will_happen = bool(moves) or is_rising
     is_small_loss = lost_share(delivered) < number("small_loss_share") and delivered.last_day >= number("small_loss_after_days")
+    needs_clinician = bool(moves) or is_rising or is_small_loss
     quiet_risk = number("risk_small_loss" if is_small_loss else "risk_quiet")
     risk = number("risk_with_evidence") if moves else (number("risk_weight_only") if is_rising else quiet_risk)
     names = [move.rule.driver for move in moves[:1]] or ["unknown_or_multifactorial"]
@@ -70,10 +70,10 @@ def read_forecast(delivered: Delivered) -> dict[str, Any]:
             for rank, name in enumerate(names, start=1)
         ],
         "action": {
-            "selected_action_class": "A3" if will_happen else "A0",
-            "specific_action": say("discuss" if will_happen else "watch", language),
+            "selected_action_class": "A3" if needs_clinician else "A0",
+            "specific_action": say("discuss" if needs_clinician else "watch", language),
             "what_not_to_do": [say("avoid_haste", language), say("avoid_blame", language)],
-            "clinician_review_required": will_happen,
+            "clinician_review_required": needs_clinician,
             "followup_interval": say("next_month", language),
         },
         "data_quality": {
@@ -82,7 +82,7 @@ def read_forecast(delivered: Delivered) -> dict[str, Any]:
             "note": say("note_scale" if is_scale_off else "note_plain", language),
         },
         "cited_evidence": cited,
-        "management_plan": say("plan_discuss" if will_happen else "plan_watch", language),
+        "management_plan": say("plan_discuss" if needs_clinician else "plan_watch", language),
     }
     return answer_appended(answer, delivered)
 
