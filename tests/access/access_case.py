@@ -32,7 +32,9 @@ def make_series(name: str, days: list[int], values: list[float]) -> Series:
     return Series(name, setting, row.ucum, row.decimals, np.array(days, dtype=np.int32), ticks)
 
 
-def daily(name: str, mean: float, *, last_day: int = LAST_DAY, step: int = 1, keep: float = 0.9, shift: float = 0.0, shift_from: int = 999) -> Series:
+def daily(
+    name: str, mean: float, *, last_day: int = LAST_DAY, step: int = 1, keep: float = 0.9, shift: float = 0.0, shift_from: int = 999
+) -> Series:
     draw = np.random.default_rng(len(name))
     days = [day for day in range(0, last_day + 1, step) if draw.random() < keep]
     values = [mean * (1 + 0.01 * draw.standard_normal()) + (shift if day >= shift_from else 0.0) for day in days]
@@ -55,7 +57,13 @@ def make_record(**changes: Series) -> Record:
         "alt": make_series("alt", [0, 84, 200], [31, 28, 26]),
     } | changes
     notes = (
-        Note("q7f2", 12, "patient_reported_symptom", Wording("Mild headache in the evening.", "傍晚有点头痛。"), Wording("no fever", "没有发热")),
+        Note(
+            "q7f2",
+            12,
+            "patient_reported_symptom",
+            Wording("Mild headache in the evening.", "傍晚有点头痛。"),
+            Wording("no fever", "没有发热"),
+        ),
         Note("b3k9", 84, "patient_reported_context", Wording("Two weeks of visitors at home.", "家里来了两周客人。"), None),
         Note("m1z5", 85, "patient_reported_symptom", Wording("Sore knee after a walk.", "散步后膝盖酸。"), None),
     )
@@ -65,7 +73,13 @@ def make_record(**changes: Series) -> Record:
 
 
 PROBES = (
-    ProbeQuestion("false_premise", "claim", "hba1c", (45, 45), Wording("I remember my A1c on day 45 was 7.9 %.", "我记得第45天我的糖化血红蛋白是7.9 %。")),
+    ProbeQuestion(
+        "false_premise",
+        "claim",
+        "hba1c",
+        (45, 45),
+        Wording("I remember my A1c on day 45 was 7.9 %.", "我记得第45天我的糖化血红蛋白是7.9 %。"),
+    ),
     ProbeQuestion("no_op", "window", "steps", (10, 23), None),
     ProbeQuestion("quant", "trend", "weight", (0, 84), None),
 )

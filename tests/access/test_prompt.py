@@ -37,7 +37,12 @@ def test_one_prompt_holds_record_question_contract_limits_and_what_this_is(name:
 def test_the_threshold_rule_is_told_with_the_knowledge_rows_numbers(language: Language) -> None:
     rule = knowledge().outcomes["weight_regain"]
     prompt = text(make_item(language=language))
-    for number in (f"{100 * rule.min_change_frac:g} %", f"{rule.min_change_kg:g} kg", f"{rule.persist_days} ", f" {rule.smoothing_readings} "):
+    for number in (
+        f"{100 * rule.min_change_frac:g} %",
+        f"{rule.min_change_kg:g} kg",
+        f"{rule.persist_days} ",
+        f" {rule.smoothing_readings} ",
+    ):
         assert number in prompt
 
 

@@ -14,7 +14,11 @@ from clinworld.core.text import LANGUAGES, Language, Wording, load_labels
 from clinworld.schema.record import Note, Prescription, Record, Series
 
 KNOWN = ("steps", "weight", "skin_temp_dev", "alt", "fasting_glucose", "gi_symptom_score")
-READABLE = st.text(st.characters(blacklist_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=40).map(lambda t: " ".join(t.split())).filter(bool)
+READABLE = (
+    st.text(st.characters(blacklist_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=40)
+    .map(lambda t: " ".join(t.split()))
+    .filter(bool)
+)
 
 
 def one_series(name: str, days: list[int], values: list[float]) -> str:
@@ -35,7 +39,9 @@ def test_values_weeks_apart_and_a_few_values_stand_with_their_days() -> None:
 
 
 def test_a_weekly_series_says_its_step_and_stands_in_rows() -> None:
-    text = render_record(Record(make_record().profile, 90, (make_series("carb_pct", [0, 7, 14, 28, 35], [45, 46, 44, 47, 66]),), (), ()), "en", knowledge())
+    text = render_record(
+        Record(make_record().profile, 90, (make_series("carb_pct", [0, 7, 14, 28, 35], [45, 46, 44, 47, 66]),), (), ()), "en", knowledge()
+    )
     assert "one value every 7 days)\nd0: 45 46 44 . 47 66\n" in text
 
 
@@ -63,12 +69,25 @@ def test_what_was_rendered_is_read_back_unchanged(data: st.DataObject, language:
         ticks = data.draw(st.lists(st.integers(-900, 90_000), min_size=len(days), max_size=len(days)))
         template = make_series(name, [0], [0])
         series.append(
-            Series(name, template.setting, template.unit, template.decimals, np.array(days, dtype=np.int32) * step, np.array(ticks, dtype=np.int64))
+            Series(
+                name,
+                template.setting,
+                template.unit,
+                template.decimals,
+                np.array(days, dtype=np.int32) * step,
+                np.array(ticks, dtype=np.int64),
+            )
         )
     note_days = data.draw(st.lists(st.integers(0, 400), max_size=4))
     contexts = data.draw(st.lists(st.none() | READABLE, min_size=len(note_days), max_size=len(note_days)))
     notes = [
-        Note(f"n{i}", day, "patient_reported_symptom", Wording(text := data.draw(READABLE), text), Wording(context, context) if context else None)
+        Note(
+            f"n{i}",
+            day,
+            "patient_reported_symptom",
+            Wording(text := data.draw(READABLE), text),
+            Wording(context, context) if context else None,
+        )
         for i, (day, context) in enumerate(zip(note_days, contexts, strict=True))
     ]
     doses = tuple(Prescription(7 * i, "tirzepatide", dose, "mg", "weekly") for i, dose in enumerate([2.5, 5.0, 7.5]))
@@ -103,7 +122,9 @@ def test_both_languages_show_the_same_numbers_days_and_ids() -> None:
     english, chinese = (parse_delivered(render_record(view, language, knowledge()), language) for language in LANGUAGES)
     assert {n: (s.days, s.values) for n, s in english.series.items()} == {n: (s.days, s.values) for n, s in chinese.series.items()}
     assert [(n.note_id, n.day) for n in english.notes] == [(n.note_id, n.day) for n in chinese.notes]
-    assert [(p.day, p.drug, p.dose, p.unit) for p in english.prescriptions] == [(p.day, p.drug, p.dose, p.unit) for p in chinese.prescriptions]
+    assert [(p.day, p.drug, p.dose, p.unit) for p in english.prescriptions] == [
+        (p.day, p.drug, p.dose, p.unit) for p in chinese.prescriptions
+    ]
 
 
 def test_neither_language_holds_a_fragment_of_the_other() -> None:
@@ -128,7 +149,10 @@ def test_a_reference_interval_is_that_of_the_patients_sex() -> None:
 
 
 def test_a_dense_daily_value_costs_at_most_five_bytes() -> None:
-    all_dense = [daily(name, mean) for name, mean in (("steps", 7000.0), ("weight", 92.0), ("resting_hr", 64.0), ("sleep_hours", 6.8), ("carb_pct", 45.0))]
+    all_dense = [
+        daily(name, mean)
+        for name, mean in (("steps", 7000.0), ("weight", 92.0), ("resting_hr", 64.0), ("sleep_hours", 6.8), ("carb_pct", 45.0))
+    ]
     size = sum(len(one_series(s.name, s.days.tolist(), s.values().tolist()).encode()) for s in all_dense)
     assert size / sum(len(s.days) for s in all_dense) <= 5.0
 

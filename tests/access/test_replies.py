@@ -148,7 +148,15 @@ def test_the_answer_knows_exactly_the_drivers_of_the_knowledge() -> None:
 
 @pytest.mark.parametrize(
     ("written", "kept"),
-    [("A3", "A3"), ("a3", "A3"), ("A3 routine_clinician_discussion", "A3"), ("A5: now", "A5"), ("A9", "A9"), ("A35", "A35"), ("call", "call")],
+    [
+        ("A3", "A3"),
+        ("a3", "A3"),
+        ("A3 routine_clinician_discussion", "A3"),
+        ("A5: now", "A5"),
+        ("A9", "A9"),
+        ("A35", "A35"),
+        ("call", "call"),
+    ],
 )
 def test_an_action_class_is_its_leading_token_and_an_unknown_one_is_kept(written: str, kept: str) -> None:
     assert read({"action": {"selected_action_class": written}}).fields == {"action": {"selected_action_class": kept}}
@@ -196,7 +204,10 @@ def test_no_text_makes_reading_raise(text: str) -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*ForecastAnswer.model_fields, "risk", "driver", "x"]), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*ForecastAnswer.model_fields, "risk", "driver", "x"]), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 

@@ -1,5 +1,6 @@
 """Whether free text decides a change of medicine: a table of phrases in each language, and what must not move the reading."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -33,3 +34,22 @@ def test_a_longer_plan_around_a_plain_decision_does_not_hide_it() -> None:
     plan = "Weigh daily. Do not smoke. If chest pain occurs, call at once. {} See the clinic in four weeks; no test is needed."
     assert find_decided_change(plan.format(""), DRUGS) is None
     assert find_decided_change(plan.format("Stop the tablets."), DRUGS) == "stop the tablets"
+
+
+RUNAWAYS = (
+    "stop the drug if x, ",
+    "do not stop the drug, ",
+    "不要停药、",
+    "若加量，",
+    "\n- weigh daily",
+    "a: b; ",
+    "increase the the ",
+    '"',
+)
+
+
+@pytest.mark.parametrize("runaway", RUNAWAYS)
+def test_a_runaway_reply_is_read_in_bounded_time(runaway: str) -> None:
+    start = time.process_time()
+    find_decided_change(runaway * (200_000 // len(runaway)), DRUGS)
+    assert time.process_time() - start < 2

@@ -13,7 +13,19 @@ from clinworld.access.view import shown_days
 from clinworld.schema.gold import ForecastGold, GoldRow, ProbeGold, TurningPoint
 from clinworld.schema.item import Item
 
-__all__ = ["INDEX_DAY", "LAST_DAY", "PROBES", "daily", "deliver", "knowledge", "make_gold", "make_item", "make_record", "make_series", "pack"]
+__all__ = [
+    "INDEX_DAY",
+    "LAST_DAY",
+    "PROBES",
+    "daily",
+    "deliver",
+    "knowledge",
+    "make_gold",
+    "make_item",
+    "make_record",
+    "make_series",
+    "pack",
+]
 
 
 def deliver(item: Item, episode: str = "single", turn: int = 0, probe_set: str = "none") -> Delivered:

@@ -32,7 +32,9 @@ def answers(name: str, item: Item, gold: GoldRow, episode: str, probe_set: str =
         else:
             said = control.function(deliver(item, episode, turn, probe_set), item.language, turn, earlier)
         earlier.append(orjson.loads(orjson.dumps(said)))
-    return [RoundAnswer(day, read_answer(orjson.dumps(said).decode(), "stop", ForecastAnswer)) for day, said in zip(days, earlier, strict=True)]
+    return [
+        RoundAnswer(day, read_answer(orjson.dumps(said).decode(), "stop", ForecastAnswer)) for day, said in zip(days, earlier, strict=True)
+    ]
 
 
 def judge(name: str, item: Item, gold: GoldRow, episode: str = "single", probe_set: str = "all") -> Judged:
@@ -151,4 +153,8 @@ def test_a_pack_declares_every_control_there_is(name: str) -> None:
 def test_what_reads_the_text_imports_nothing_that_knows_gold(file: str) -> None:
     tree = ast.parse((FOLDER / file).read_text(encoding="utf-8"))
     imported = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not [name for name in imported if name.startswith(("clinworld.schema.gold", "clinworld.schema.premise", "clinworld.world", "clinworld.judges"))]
+    assert not [
+        name
+        for name in imported
+        if name.startswith(("clinworld.schema.gold", "clinworld.schema.premise", "clinworld.world", "clinworld.judges"))
+    ]

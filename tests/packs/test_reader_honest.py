@@ -15,11 +15,25 @@ EVIDENCE = {
 }
 
 
+DAYS = list(range(0, 141, 7))
+FALLING = {
+    "weight": make_series("weight", DAYS, [98 - 10 * min(day, 84) / 84 for day in DAYS]),
+    "weight_clinic": make_series("weight_clinic", [0, 28, 56, 84, 112, 140], [98, 94.7, 91.3, 88, 88, 88]),
+}
+
+
 def test_nothing_moved_reads_as_low_risk_and_no_cause() -> None:
-    answer = read_forecast(deliver(make_item()))
-    assert answer["forecast"]["risk_category"] == "low" and answer["forecast"]["risk"] < 0.5
+    answer = read_forecast(deliver(make_item(record=make_record(**FALLING))))
+    assert answer["forecast"]["risk_category"] == "low" and answer["forecast"]["risk"] < 0.2
     assert answer["drivers"][0]["driver"] == "unknown_or_multifactorial"
     assert answer["action"]["selected_action_class"] == "A0"
+
+
+def test_little_weight_lost_raises_the_risk_and_asks_for_a_clinician() -> None:
+    answer = read_forecast(deliver(make_item()))
+    assert answer["forecast"]["risk_category"] == "low" and answer["forecast"]["risk"] > 0.2
+    assert answer["drivers"][1]["driver"] == "biological_low_response"
+    assert answer["action"]["clinician_review_required"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

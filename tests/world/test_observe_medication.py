@@ -63,7 +63,9 @@ def test_under_a_third_of_steady_records_show_one_passing_dip():
 def test_a_clear_fall_is_never_hidden_by_noise_or_dips():
     for case in range(60):
         premise = make_premise(f"F-{case}")
-        series = read(premise)[0].until(112)
+        record, dips = read(premise)
+        series = record.until(112)
+        assert dips == 0
         course = make_course(premise)
         fall = 100 * (course.adherence[series.days[0]] - course.adherence[series.days[-1]])
         assert series.values()[0] - series.values()[-1] >= fall - 1

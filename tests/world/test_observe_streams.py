@@ -133,6 +133,30 @@ def test_people_and_days_spread_as_the_row_says(people, name: str):
         assert 0.6 * row.sd_between < between < 1.4 * row.sd_between + row.sd_within / 5
 
 
+def test_streams_of_one_wearable_are_missing_together_more_often_than_chance_has_it(people):
+    together, by_chance = [], []
+    for chart in people:
+        off = [~np.isin(np.arange(DAYS), chart[name].days) for name in ("sleep_hours", "skin_temp_dev") if name in chart]
+        if len(off) == 2:
+            together.append(np.mean(off[0] & off[1]))
+            by_chance.append(np.mean(off[0]) * np.mean(off[1]))
+    assert np.mean(together) > 1.25 * np.mean(by_chance)
+
+
+def test_the_first_day_is_missing_as_often_as_any_other(people):
+    for name in ("hrv_rmssd", "sleep_hours", "skin_temp_dev"):
+        row = KNOWLEDGE.streams[name]
+        usual = row.p_off_worn / (1 - row.p_off_off + row.p_off_worn)
+        first = np.mean([series.days[0] > 0 for series in series_of(people, name)])
+        assert abs(first - usual) < 3 * np.sqrt(usual * (1 - usual) / len(series_of(people, name)))
+
+
+def test_a_person_at_a_bound_is_eased_inside_and_not_folded_into_another_person():
+    row = replace(KNOWLEDGE.streams["stress_score"], mean_f=2.0, sd_between=0.0, p_present=1.0)
+    series = find(observe(make_premise(), knowledge=with_rows("streams", row)), row.id)
+    assert row.sd_within < series.values().mean() < 2 * row.sd_within + 1
+
+
 def test_p_present_is_the_share_of_people_who_have_a_stream():
     n = 150
     names = [{series.name for series in observe(make_premise(f"S-{i}", course_end_day=120)).series} for i in range(n)]

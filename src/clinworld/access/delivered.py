@@ -5,18 +5,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from clinworld.access.record_text import CLOSE, DOT, LABELS, OPEN
+from clinworld.access.record_text import CLOSE, DOT, LABELS, OPEN, SETTINGS
 from clinworld.core.errors import AnswerInvalid
 from clinworld.core.text import Language, load_labels
+from clinworld.schema.record import Setting
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveredSeries:
-    """One quantity as printed: ascending days and their values. `unit` and `setting` are as a reader sees them."""
+    """One quantity as printed: ascending days and their values. `unit` is as a reader sees it."""
 
     name: str
     unit: str
-    setting: str
+    setting: Setting
     days: tuple[int, ...]
     values: tuple[float, ...]
 
@@ -79,25 +80,35 @@ def parse_delivered(text: str, language: Language) -> Delivered:
     if OPEN not in lines or CLOSE not in lines:
         raise AnswerInvalid("prompt", "no record part", f"a record stands between {OPEN} and {CLOSE} lines")
     close = len(lines) - 1 - lines[::-1].index(CLOSE)
-    body = lines[lines.index(OPEN) + 1 : close]
-    labels = load_labels(LABELS)
-    marks = [body.index(labels.say(part, language)) for part in ("prescriptions", "measurements", "notes")]
-    header, doses, series, notes = (
-        body[: marks[0] - 1],
-        body[marks[0] + 1 : marks[1] - 1],
-        body[marks[1] + 1 : marks[2] - 1],
-        body[marks[2] + 1 :],
-    )
-    last = re.search(r"d(\d+)\D*$", header[0])
+    parts = _split_parts(lines[lines.index(OPEN) + 1 : close], language)
+    header = parts.get("header", [])
+    last = re.search(r"d(\d+)\D*$", header[0]) if header else None
+    series: dict[str, DeliveredSeries] = {}
+    for setting in SETTINGS:
+        series |= _read_series(parts.get(f"setting:{setting}", []), setting, language)
     return Delivered(
         language=language,
         last_day=int(last[1]) if last else 0,
         header=tuple(header),
-        prescriptions=_read_doses(doses, language),
-        series=_read_series(series, language),
-        notes=_read_notes(notes),
+        prescriptions=_read_doses(parts.get("prescriptions", []), language),
+        series=series,
+        notes=_read_notes(parts.get("notes", [])),
         questions=tuple(_read_question(line) for line in lines[close + 1 :] if _QUESTION.match(line)),
     )
+
+
+def _split_parts(lines: list[str], language: Language) -> dict[str, list[str]]:
+    """The lines under each heading, by the heading's label; those above the first are the header."""
+    labels = load_labels(LABELS)
+    names = {labels.say(name, language): name for name in ("prescriptions", "notes", *(f"setting:{each}" for each in SETTINGS))}
+    parts: dict[str, list[str]] = {}
+    part = "header"
+    for line in lines:
+        if line in names:
+            part = names[line]
+        elif line:
+            parts.setdefault(part, []).append(line)
+    return parts
 
 
 def _read_doses(lines: list[str], language: Language) -> tuple[DeliveredDose, ...]:
@@ -124,7 +135,7 @@ def _read_notes(lines: list[str]) -> tuple[DeliveredNote, ...]:
     return tuple(notes)
 
 
-def _read_series(lines: list[str], language: Language) -> dict[str, DeliveredSeries]:
+def _read_series(lines: list[str], setting: Setting, language: Language) -> dict[str, DeliveredSeries]:
     found: dict[str, DeliveredSeries] = {}
     step_pattern, joiner = _fact_forms(language)
     name, facts, step = "", [""], 1
@@ -133,7 +144,7 @@ def _read_series(lines: list[str], language: Language) -> dict[str, DeliveredSer
 
     def close() -> None:
         if name:
-            found[name] = DeliveredSeries(name, facts[0], facts[1], tuple(days), tuple(values))
+            found[name] = DeliveredSeries(name, facts[0], setting, tuple(days), tuple(values))
 
     for line in lines:
         head = _HEAD.match(line)

@@ -20,7 +20,7 @@ SHORT = 6
 
 _DAY = re.compile(r"\bd(\d+)(?=[ :])")
 _NOTE_HEAD = re.compile(r"^\[[^\]]+\] d(\d+) [^:]+: ?")
-_DRIVER_LINE = re.compile(r"^- `([^`]+)`: (.+)$", re.MULTILINE)
+_DRIVER_LINE = re.compile(r"^(\w+): (.+)$", re.MULTILINE)
 _CJK = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]+")
 _ENGLISH_PHRASE = re.compile(r"[A-Za-z]{2,}(?: [a-z]{2,}){2,}")
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)

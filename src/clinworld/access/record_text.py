@@ -6,6 +6,7 @@ rows `d14: 97.2 . 96.8` (one value a step from the labelled day, `.` where none 
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import orjson
@@ -16,10 +17,11 @@ from clinworld.core.text import Labels, Language, load_labels
 from clinworld.core.units import readable_unit
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte
-from clinworld.schema.record import Note, Prescription, Profile, Record, Series
+from clinworld.schema.record import Note, Prescription, Profile, Record, Series, Setting
 
 LABELS = Path(__file__).with_name("labels.csv")
 OPEN, CLOSE = "<record>", "</record>"
+SETTINGS: tuple[Setting, ...] = get_args(Setting)
 ROW_CELLS = 14  # two weeks of a daily series
 LEAST_IN_ROWS = 4  # a few values, or values weeks apart, read better with their days
 DOTS = 2  # up to so many missing cells are dots; a longer gap starts again with a day
@@ -35,9 +37,11 @@ def render_record(record: Record, language: Language, knowledge: Knowledge) -> s
     lines = [OPEN, labels.say("days_shown", language, last=record.last_day)]
     lines += _profile_lines(record.profile, language, knowledge, labels)
     lines += ["", labels.say("prescriptions", language), *_prescription_lines(record.prescriptions, language, knowledge, labels)]
-    lines += ["", labels.say("measurements", language)]
-    for series in record.series:
-        lines += _series_lines(series, record.profile.sex, language, knowledge, labels)
+    for setting in SETTINGS:
+        within = [series for series in record.series if series.setting == setting]
+        lines += ["", labels.say(f"setting:{setting}", language)] if within else []
+        for series in within:
+            lines += _series_lines(series, record.profile.sex, language, knowledge, labels)
     lines += ["", labels.say("notes", language), *_note_lines(record.notes, language, labels), CLOSE]
     return "\n".join(lines)
 
@@ -95,7 +99,7 @@ def _series_lines(series: Series, sex: str, language: Language, knowledge: Knowl
         raise KnowledgeError("streams, analytes", f"no row for the charted series {series.name!r}", nearest=nearest, do="Add a row.")
     days, tokens = series.days.astype(np.int64), print_ticks(series)
     step = choose_step(days)
-    facts = [render_unit(series.unit, language, labels), labels.say(f"setting:{series.setting}", language)]
+    facts = [render_unit(series.unit, language, labels)]
     if isinstance(row, Analyte) and row.ucum == series.unit:
         facts += _reference(row, sex, language, labels)
     if step > 1:

@@ -10,6 +10,7 @@ from clinworld.schema.job import Job
 
 def build(
     job: str,
+    /,
     *,
     out: Path = Path("artifacts"),
     language: str | None = None,

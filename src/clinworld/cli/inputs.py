@@ -17,7 +17,7 @@ from clinworld.world.premise import derive_premise
 MOST_ROWS = 400
 
 
-def inputs(what: str, *, knowledge: Path | None = None, pack: tuple[Path, ...] = (), json: bool = False, quiet: bool = False) -> int:
+def inputs(what: str, /, *, knowledge: Path | None = None, pack: tuple[Path, ...] = (), json: bool = False, quiet: bool = False) -> int:
     """List what goes in: a kind of knowledge row, or the values in force in a job.
 
     Knowledge rows are shown with value, unit, source and status; a job's values with how each came to be: written, default, derived

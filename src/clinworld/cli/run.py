@@ -15,6 +15,7 @@ MOST_REMARKS = 8
 
 def run(
     target: str,
+    /,
     *,
     agent: tuple[str, ...] = (),
     offline: bool = False,

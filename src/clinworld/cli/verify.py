@@ -14,6 +14,7 @@ MOST_FINDINGS = 20
 
 def verify(
     target: str,
+    /,
     *,
     out: Path = Path("artifacts"),
     batch: str | None = None,

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import Analyte, Stream
 from clinworld.schema.finding import Finding
 from clinworld.schema.gold import ForecastGold, GoldRow
 from clinworld.schema.item import Item
-from clinworld.schema.record import ChartFault, NoteOrigin, Record
+from clinworld.schema.pack import Pack
+from clinworld.schema.record import ChartFault, Note, NoteOrigin, Record
 
 
 class Prompt(NamedTuple):
@@ -20,7 +23,12 @@ class Prompt(NamedTuple):
 
 
 class GoldReader(Protocol):
-    """The part of a pack that derives gold a second time, from charted facts."""
+    """The part of a pack that derives gold a second time, from charted facts, and the declaration its prompts come from."""
+
+    @property
+    def pack(self) -> Pack:
+        """The pack's declaration."""
+        ...
 
     @property
     def read_gold(self) -> Callable[[Record, Sequence[ChartFault], Sequence[NoteOrigin], int, Knowledge], ForecastGold]:
@@ -33,7 +41,7 @@ class GoldReader(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class CaseUnderCheck:
     """One item with its gold and every text it can cause."""
 
@@ -43,9 +51,25 @@ class CaseUnderCheck:
     reader: GoldReader
     prompts: tuple[Prompt, ...]
 
+    @cached_property
     def shown(self) -> Record:
         """The record an agent sees at T."""
         return self.item.record.until(self.item.index_day)
+
+    @cached_property
+    def kinds(self) -> dict[str, NoteOrigin]:
+        """Why each note stands in the chart, by its id."""
+        return {origin.note_id: origin for origin in self.gold.origins}
+
+    @cached_property
+    def everyday_notes(self) -> tuple[Note, ...]:
+        """Notes of the whole chart that are neither a real symptom nor a laboratory line."""
+        kept = ("benign", "life", "look_alike", "distractor")
+        return tuple(note for note in self.gold.chart.notes if (o := self.kinds.get(note.note_id)) is not None and o.kind in kept)
+
+    def row(self, name: str) -> Analyte | Stream | None:
+        """The knowledge row of a series, or None when there is none."""
+        return self.knowledge.streams.get(name) or self.knowledge.analytes.get(name)
 
 
 class Outcome(NamedTuple):

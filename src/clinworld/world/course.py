@@ -14,8 +14,8 @@ from clinworld.world.weight_guard import derive_weight
 def build_course(premise: Premise, knowledge: Knowledge, rng: Rng, *, guard: bool = True) -> Course:
     """What really happens in a patient from day 0 to the course's last day. Pure: equal premises give equal arrays.
 
-    Nothing up to the index day depends on the outcome, on a later reversal or on the course's end, but for adherence and the evidence
-    of the driver, which are there to be read. `guard` off leaves the outcome of the weight curve to chance, for tests.
+    Nothing up to the index day depends on the outcome, on a later reversal or on the course's end, but for adherence, a dose kept low
+    and the evidence of the driver, which are there to be read. `guard` off leaves the outcome of the weight curve to chance, for tests.
     """
     weight_kg, notes = derive_weight(premise, knowledge, rng, guard=guard)
     changes = draw_dose_changes(premise, knowledge, rng)

@@ -4,7 +4,6 @@ One set of effects on one timeline: the same weight, dose and adherence move eve
 `observe_*`; what a laboratory calculates is calculated there from printed results.
 """
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,13 +13,14 @@ from numpy.typing import NDArray
 
 from clinworld.core.rng import Rng, words_to_normal
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.rows import Analyte, Driver, Level, Stream
+from clinworld.knowledge.rows import Analyte, Level, Stream
 from clinworld.schema.course import Reals
 from clinworld.schema.premise import Premise
 from clinworld.world.effects import DIABETES, DrugTable, derive_direct_effects, load_drug_table
-from clinworld.world.weight import smooth_step
+from clinworld.world.evidence import derive_evidence
 
 SENSOR_LIKE = {"cgm": "glycaemic"}  # levels of this device are drawn with that group
+NO_ROOM = 1e-9
 STEP_DAYS = 4  # what moves a level is looked at this often; between, the level follows exactly
 
 
@@ -271,9 +271,10 @@ def bend(base: Reals, change: Reals, motion: Motion) -> Reals:
     """Levels after a change, kept inside their limits without piling up on them; shares move on the logit."""
     level: Reals = base + change
     rows, room = motion.bounded, motion.room_share
-    low, high = motion.low[rows], motion.high[rows]
-    below, above = room * np.maximum(base[rows] - low, 0.0), room * np.maximum(high - base[rows], 0.0)
-    inside = level[rows]
+    first, inside = base[rows], level[rows]
+    # A stated first level may lie beyond the usual limit; then it is the limit itself.
+    low, high = np.minimum(motion.low[rows], first), np.maximum(motion.high[rows], first)
+    below, above = np.maximum(room * (first - low), NO_ROOM), np.maximum(room * (high - first), NO_ROOM)
     if (inside < low + below).any() or (inside > high - above).any():
         level[rows] = -_bend_up(-_bend_up(inside, low, below), -high, above)
     if len(motion.shares):
@@ -287,38 +288,3 @@ def _bend_up(level: Reals, floor: Reals, span: Reals) -> Reals:
     # A level nearer to the floor than `span` is moved to span/(2 - x) above it: the same value and slope at the joint, never below.
     x = (level - floor) / span
     return np.where(x >= 1.0, level, floor + span / (2.0 - np.minimum(x, 1.0)))
-
-
-def derive_evidence(premise: Premise, knowledge: Knowledge, rng: Rng) -> dict[str, Reals]:
-    """Levels of the streams that show drivers, in every case: each person's own normal, and the move of the driver that acts.
-
-    It begins `lead_days` before the reversal or the index day, whichever is first.
-    """
-    drivers = _list_evidence(knowledge)
-    own = words_to_normal(
-        np.concatenate([rng.at(premise.case_id, "levels", "evidence", row.evidence).words(1) for row, _, _, _ in drivers])
-    )
-    own /= 1.0 + np.abs(own) / knowledge.parameter("levels_person_cut_sd")
-    levels: dict[str, Reals] = {}
-    for (driver, stream, usual, size), person in zip(drivers, own.tolist(), strict=True):
-        name = f"shift:{stream.id}" if stream.role == "wearable" else f"evidence:{stream.id}"
-        level = np.full(premise.course_end_day + 1, usual + (0.0 if stream.role == "wearable" else stream.sd_between * person))
-        if premise.driver == driver.id and premise.outcome == "regain":
-            turn = premise.index_day if premise.reversal_day is None else min(premise.reversal_day, premise.index_day)
-            since = np.arange(len(level)) - (turn - (driver.lead_days or 0))
-            level += size * smooth_step(since / knowledge.parameter("levels_evidence_ramp_days"))
-        levels[name] = level
-    return levels
-
-
-@lru_cache(maxsize=8)
-def _list_evidence(knowledge: Knowledge) -> tuple[tuple[Driver, Stream, float, float], ...]:
-    """(driver, its stream, the usual level, the size of its move), on the stream's scale; the usual level of a shift is 0."""
-    listed = []
-    for driver in knowledge.drivers.values():
-        if driver.evidence and driver.normal is not None and driver.abnormal is not None:
-            stream = knowledge.streams[driver.evidence]
-            is_log = stream.role == "wearable" and stream.scale == "log"
-            size = math.log(driver.abnormal / driver.normal) if is_log else driver.abnormal - driver.normal
-            listed.append((driver, stream, 0.0 if stream.role == "wearable" else driver.normal, size))
-    return tuple(listed)

@@ -5,13 +5,14 @@ Decides neither the visit days nor the true levels. An analyte without its devic
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinworld.core.errors import KnowledgeError, allowed_values, nearest_match
 from clinworld.core.rng import Rng, words_to_normal, words_to_uniform
-from clinworld.core.units import to_ticks
+from clinworld.core.units import from_ticks, to_ticks
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte
 from clinworld.schema.course import Course, Reals
@@ -41,6 +42,15 @@ class Assays:
     low: Reals
     high: Reals
     steps_per_unit: Reals
+
+
+class Results(NamedTuple):
+    """One analyte on every visit, printed; only the visits with `is_charted` drew it."""
+
+    row: Analyte
+    ticks: NDArray[np.int64]
+    printed: Reals
+    is_charted: Flags
 
 
 @lru_cache(maxsize=256)
@@ -91,16 +101,15 @@ def observe_labs(premise: Premise, course: Course, visits: Days, knowledge: Know
     values = np.log(level) + assays.sd_own * own + assays.sd_shared * of_group[assays.group_at, 1:]
     ticks = to_ticks(np.exp(reflect(values, assays.low, assays.high)) * assays.steps_per_unit, 0)
     _keep_first_undiagnosed(premise, assays.rows, ticks, level)
-    at = [np.flatnonzero(row) for row in drawn]
-    days = [visits[places].astype(np.int32) for places in at]
-    found: dict[str, Series] = {}
-    for i, (row, group) in enumerate(zip(assays.rows, assays.group_at, strict=True)):
-        found[row.id] = Series(row.id, "laboratory", row.ucum, row.decimals, days[group], ticks[i, at[group]])
+    results = {
+        row.id: Results(row, ticks[i], printed, drawn[group])
+        for i, (row, group, printed) in enumerate(zip(assays.rows, assays.group_at, ticks / assays.steps_per_unit, strict=True))
+    }
     for row in list_calculated(knowledge):
-        if row.device in premise.patient.devices and all(name in found for name in FORMULAS[row.derived_by].inputs):
-            found[row.id] = _calculate(row, premise, found, knowledge)
-    order = list(knowledge.analytes)
-    return tuple(series for series in sorted(found.values(), key=lambda series: order.index(series.name)) if len(series.days))
+        if row.device in premise.patient.devices and all(name in results for name in FORMULAS[row.derived_by].inputs):
+            results[row.id] = _calculate(row, premise, results, knowledge)
+    charted = [_chart(results[name], visits) for name in knowledge.analytes if name in results]
+    return tuple(series for series in charted if len(series.days))
 
 
 @lru_cache(maxsize=8)
@@ -145,13 +154,18 @@ def _keep_first_undiagnosed(premise: Premise, rows: tuple[Analyte, ...], ticks: 
                 ticks[i, 0] = 2 * limit - 1 - ticks[i, 0]
 
 
-def _calculate(row: Analyte, premise: Premise, found: dict[str, Series], knowledge: Knowledge) -> Series:
-    """A calculated result on the days that have all its inputs, from their printed values; none outside the formula's domain."""
+def _calculate(row: Analyte, premise: Premise, results: dict[str, Results], knowledge: Knowledge) -> Results:
+    """A calculated result on the visits that have all its inputs, from their printed values; none outside the formula's domain."""
     formula = FORMULAS[row.derived_by]
-    inputs = [found[name] for name in formula.inputs]
-    days = min((series.days for series in inputs), key=len)  # one group draws them, so the shortest holds the days all have
-    values = {series.name: series.values()[np.searchsorted(series.days, days)] for series in inputs}
     age = (premise.patient.age_low + premise.patient.age_high) / 2
-    result = formula.calculate(values, age, premise.patient.sex, knowledge)
-    valid = np.isfinite(result)
-    return Series(row.id, "laboratory", row.ucum, row.decimals, days[valid], to_ticks(result[valid], row.decimals))
+    result = formula.calculate({name: results[name].printed for name in formula.inputs}, age, premise.patient.sex, knowledge)
+    is_charted = np.isfinite(result)
+    for name in formula.inputs:
+        is_charted &= results[name].is_charted
+    ticks = to_ticks(np.where(is_charted, result, 0), row.decimals)
+    return Results(row, ticks, np.where(is_charted, from_ticks(ticks, row.decimals), np.nan), is_charted)
+
+
+def _chart(results: Results, visits: Days) -> Series:
+    row, at = results.row, results.is_charted
+    return Series(row.id, "laboratory", row.ucum, row.decimals, visits[at].astype(np.int32), results.ticks[at])

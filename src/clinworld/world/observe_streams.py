@@ -45,7 +45,8 @@ def observe_streams(premise: Premise, course: Course, knowledge: Knowledge, rng:
     possible = load_stack(knowledge, premise.patient.devices)
     # One word a day: the high half makes the noise (the low half is far below its resolution), the low half decides whether the day is
     # missing. The first word of a stream belongs to the person: level, and whether the stream exists.
-    drawn = np.stack([rng.at(premise.case_id, "stream", row.id).words(len(weekdays) + 1) for row in possible.rows])
+    drawn = np.concatenate([rng.at(premise.case_id, "stream", row.id).words(len(weekdays) + 1) for row in possible.rows])
+    drawn = drawn.reshape(len(possible.rows), -1)
     places, distractors = choose_streams(premise, possible, words_to_uniform(drawn[:, 0] << _HALF), knowledge)
     plan, words = load_plan(knowledge, premise.patient.devices, places), drawn[list(places)]
     stack = plan.stack

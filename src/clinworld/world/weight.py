@@ -6,6 +6,7 @@ bits are the same on every CPU.
 """
 
 import math
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ class WeightNumbers(NamedTuple):
     stall_days_low: float
     stall_days_high: float
     pace_ramp_days: float
+    contrast_room: float
     level_off_share: float
     level_off_days: float
     drift_sd_low_kg: float
@@ -93,13 +95,10 @@ class WeightNumbers(NamedTuple):
         return share * self.weekly_limit_kg / 7.0
 
 
-_ROWS = tuple(f"weight_{name}" for name in WeightNumbers._fields)
-
-
+@lru_cache(maxsize=8)
 def read_numbers(knowledge: Knowledge) -> WeightNumbers:
     """The weight parameters of a knowledge base."""
-    rows = knowledge.parameters
-    return WeightNumbers(*[rows[name].value if name in rows else knowledge.parameter(name) for name in _ROWS])
+    return WeightNumbers(*[knowledge.parameter(f"weight_{name}") for name in WeightNumbers._fields])
 
 
 def smooth_step(x: Reals) -> Reals:

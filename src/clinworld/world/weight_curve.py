@@ -132,8 +132,10 @@ def derive_descent_end(premise: Premise, turn: int | None, numbers: WeightNumber
 
 def _draw_descent(premise: Premise, end: int, rng: Rng, numbers: WeightNumbers) -> Reals:
     last, start, low = premise.course_end_day, premise.start_weight_kg, premise.nadir_weight_kg
-    paces = draw_descent_paces(premise.case_id, end, rng, numbers)
-    steps = fill_to_limit(paces, low - start, numbers.day_limit(numbers.skeleton_share))
+    paces, limit = draw_descent_paces(premise.case_id, end, rng, numbers), numbers.day_limit(numbers.skeleton_share)
+    # A loss that nearly fills the limit leaves no room for uneven days: they would end in a fall at full pace.
+    even, contrast = float(paces.sum()) / end, min(max(1.0 - abs(start - low) / (limit * end), 0.0) / numbers.contrast_room, 1.0)
+    steps = fill_to_limit(even + contrast * (paces - even), low - start, limit)
     descent = np.full(last + 1, float(low))
     fallen = min(last + 1, end)
     descent[:fallen] = start
@@ -248,19 +250,20 @@ def add_rebound(layers: Layers, kept: Reals, gain: Reals, turn: int, *, is_calm:
 
 def _hold_limit(skeleton: Reals, acting: Reals, fading: Reals, numbers: WeightNumbers) -> Reals:
     """Skeleton and layers together, never beyond the daily limit: what the layers begin with fades, the rest is scaled."""
-    weight = skeleton + acting
+    weight: Reals = skeleton + acting
     steps, limit = weight[1:] - weight[:-1], numbers.day_limit(numbers.hard_share)
     if not len(steps) or (steps.max() <= limit and steps.min() >= -limit):
         return weight
-    base = skeleton + acting[0] * fading
-    added = acting - acting[0] * fading
-    return base + _share_within_limit(base, added, numbers) * added
+    base, added = skeleton + acting[0] * fading, acting - acting[0] * fading
+    weight = base + _share_within_limit(base, added, numbers) * added
+    return weight
 
 
 def _settle(raw: Reals, floor: Reals, damping: Reals) -> Reals:
     """The part of drift and episodes that acts: damped around the anchors, and softly held above the floor."""
     below = np.minimum(raw, 0.0)
-    return (raw - below + below / (1.0 - below / floor)) * damping
+    acting: Reals = (raw - below + below / (1.0 - below / floor)) * damping
+    return acting
 
 
 def _share_within_limit(skeleton: Reals, acting: Reals, numbers: WeightNumbers) -> float:

@@ -9,25 +9,20 @@ TRUTH_DECIMALS = 2
 
 
 def check(case: CaseUnderCheck) -> Outcome:
-    """Findings for the start and the low point."""
+    """Findings for the start, the low point and the first reading of the home scale."""
     premise = case.gold.premise
     weight = from_ticks(case.gold.truth_weight_ticks, TRUTH_DECIMALS)
-    tolerance = case.knowledge.parameter("anchor.tolerance_kg")
-    findings: list[Finding] = []
-    if abs(weight[0] - premise.start_weight_kg) > tolerance:
-        findings.append(
-            Finding("anchors_hold", "true weight, day 0", f"{weight[0]:.2f} kg", f"{premise.start_weight_kg:g} ± {tolerance:g} kg")
-        )
-    lowest = float(weight.min())
-    if abs(lowest - premise.nadir_weight_kg) > tolerance:
-        findings.append(
-            Finding("anchors_hold", "lowest true weight", f"{lowest:.2f} kg", f"{premise.nadir_weight_kg:g} ± {tolerance:g} kg")
-        )
+    tolerance, first_tolerance = case.knowledge.parameter("anchor.tolerance_kg"), case.knowledge.parameter("anchor.first_reading_kg")
+    readings = [
+        ("true weight, day 0", float(weight[0]), premise.start_weight_kg, tolerance),
+        ("lowest true weight", float(weight.min()), premise.nadir_weight_kg, tolerance),
+    ]
     home = case.gold.chart.find("weight")
-    first_tolerance = case.knowledge.parameter("anchor.first_reading_kg")
-    if home is not None and len(home.days) and abs(float(home.values()[0]) - premise.start_weight_kg) > first_tolerance:
-        found = f"{float(home.values()[0]):.1f} kg"
-        findings.append(
-            Finding("anchors_hold", f"home scale, day {int(home.days[0])}", found, f"{premise.start_weight_kg:g} ± {first_tolerance:g} kg")
-        )
-    return Outcome(2, tuple(findings))
+    if home is not None and len(home.days):
+        readings.append((f"home scale, day {int(home.days[0])}", float(home.values()[0]), premise.start_weight_kg, first_tolerance))
+    findings = tuple(
+        Finding("anchors_hold", place, f"{found:.2f} kg", f"{wanted:g} ± {most:g} kg")
+        for place, found, wanted, most in readings
+        if abs(found - wanted) > most
+    )
+    return Outcome(len(readings), findings)

@@ -1,23 +1,42 @@
-"""Every declared artifact touched at least one reading, and every event touched by none stands as it was."""
+"""Every declared artifact touched readings, where it was planned; what is charted as left out is not there, anything else is."""
+
+import numpy as np
 
 from clinworld.gates.case import CaseUnderCheck, Outcome
 from clinworld.schema.finding import Finding
+from clinworld.schema.premise import PlannedArtifact
+from clinworld.schema.record import ChartFault
 
 CONTROLS = ("an_artifact_with_its_reading", "an_artifact_that_touched_nothing")
+LEFT_OUT = "mnar_missing"
+LASTING = "device_switch"
+NEAREST = "transient_spike"
 
 
 def check(case: CaseUnderCheck) -> Outcome:
     """Findings over the declared artifacts."""
-    planned = case.gold.premise.artifacts
-    charted = [fault.kind for fault in case.gold.faults if fault.days]
-    findings = [
-        Finding(
-            "artifacts_act",
-            f"{artifact.kind}, day {artifact.first_day}",
-            "no reading it touched",
-            "a declared artifact acts or the case is refused",
-        )
-        for artifact in planned
-        if charted.count(artifact.kind) < sum(1 for other in planned if other.kind == artifact.kind)
-    ]
-    return Outcome(len(planned), tuple(findings), "no artifact declared")
+    reach = case.knowledge.parameter("spike_reach_days")
+    left = [fault for fault in case.gold.faults if fault.days]
+    findings: list[Finding] = []
+    for planned in case.gold.premise.artifacts:
+        place = f"{planned.kind}, day {planned.first_day}"
+        fault = next((fault for fault in left if fault.kind == planned.kind and lies_where_planned(fault, planned, reach)), None)
+        if fault is None:
+            found = "no reading it touched there"
+            findings.append(Finding("artifacts_act", place, found, f"it is declared for day {planned.first_day} to {planned.last_day}"))
+            continue
+        left.remove(fault)
+        series = case.gold.chart.find(fault.series)
+        present = 0 if series is None else int(np.count_nonzero(np.isin(series.days, np.array(fault.days))))
+        wanted = 0 if fault.kind == LEFT_OUT else len(fault.days)
+        if present != wanted:
+            findings.append(Finding("artifacts_act", place, f"{present} of its {len(fault.days)} days charted", f"{wanted} are expected"))
+    findings += [Finding("artifacts_act", f"{fault.kind}, day {min(fault.days)}", "not declared", "no fault stands without a plan") for fault in left]
+    return Outcome(len(case.gold.premise.artifacts), tuple(findings), "no artifact declared")
+
+
+def lies_where_planned(fault: ChartFault, planned: PlannedArtifact, reach: float) -> bool:
+    """True when all days of a fault lie in the planned window; a spike may land some days off, a changed scale stays to the end."""
+    if planned.kind == NEAREST:
+        return len(fault.days) == 1 and abs(fault.days[0] - planned.first_day) <= reach
+    return planned.first_day <= min(fault.days) and (planned.kind == LASTING or max(fault.days) <= planned.last_day)

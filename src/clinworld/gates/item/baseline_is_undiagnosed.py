@@ -1,4 +1,4 @@
-"""Without a recorded diagnosis, no first laboratory or pressure value lies at or beyond that disease's diagnostic limit."""
+"""Without a recorded diagnosis, no first laboratory or home value lies at or beyond that disease's diagnostic limit."""
 
 from clinworld.core.units import print_tick
 from clinworld.gates.case import CaseUnderCheck, Outcome
@@ -8,17 +8,17 @@ CONTROLS = ("a_normal_first_value", "a_first_value_that_makes_the_diagnosis")
 
 
 def check(case: CaseUnderCheck) -> Outcome:
-    """Findings over the first value of each analyte with a diagnostic limit."""
+    """Findings over the first value of each series with a diagnostic limit."""
     known = set(case.item.record.profile.known_conditions)
     findings: list[Finding] = []
     checked = 0
     for series in case.gold.chart.series:
-        row = case.knowledge.analytes.get(series.name)
+        row = case.row(series.name)
         if row is None or row.diagnostic_high is None or row.diagnostic_of in known or not len(series.ticks):
             continue
         checked += 1
-        if float(series.values()[0]) >= row.diagnostic_high:
+        if int(series.ticks[0]) >= row.diagnostic_high * 10**series.decimals - 1e-9:
             value = print_tick(int(series.ticks[0]), series.decimals)
             place = f"{series.name}, day {int(series.days[0])}"
             findings.append(Finding("baseline_is_undiagnosed", place, value, f"below {row.diagnostic_high:g} without {row.diagnostic_of}"))
-    return Outcome(checked, tuple(findings), "no analyte with a diagnostic limit is charted")
+    return Outcome(checked, tuple(findings), "no series with a diagnostic limit is charted")

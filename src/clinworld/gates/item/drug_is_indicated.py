@@ -1,29 +1,56 @@
-"""The drug is indicated for the disease, its doses are on the ladder and below the indication's top."""
+"""The drug is indicated for the disease; its charted doses are the declared steps, in order, spaced as its titration asks."""
+
+from collections.abc import Sequence
 
 from clinworld.gates.case import CaseUnderCheck, Outcome
+from clinworld.knowledge.rows import Drug
 from clinworld.schema.finding import Finding
+from clinworld.schema.premise import Premise
+from clinworld.schema.record import Prescription
 
 CONTROLS = ("a_drug_for_its_disease", "a_dose_above_the_indication")
+GATE = "drug_is_indicated"
 
 
 def check(case: CaseUnderCheck) -> Outcome:
-    """Findings over the charted prescriptions."""
+    """Findings over the drug and its charted prescriptions."""
     premise = case.gold.premise
     drug = case.knowledge.drugs[premise.drug]
     top = dict(drug.indications).get(premise.patient.disease)
     findings: list[Finding] = []
     if top is None:
         allowed = ", ".join(condition for condition, _ in drug.indications)
-        findings.append(Finding("drug_is_indicated", premise.drug, f"given for {premise.patient.disease}", f"indicated for {allowed}"))
-    for prescription in case.gold.chart.prescriptions:
-        place = f"prescription, day {prescription.day}"
-        if prescription.drug != premise.drug:
-            continue
-        if prescription.dose not in drug.ladder:
-            ladder = ", ".join(f"{dose:g}" for dose in drug.ladder)
-            findings.append(Finding("drug_is_indicated", place, f"{prescription.dose:g} {prescription.unit}", f"ladder {ladder}"))
-        elif top is not None and prescription.dose > top:
-            findings.append(
-                Finding("drug_is_indicated", place, f"{prescription.dose:g} {prescription.unit}", f"at most {top:g} for this disease")
-            )
-    return Outcome(1 + len(case.gold.chart.prescriptions), tuple(findings))
+        findings.append(Finding(GATE, premise.drug, f"given for {premise.patient.disease}", f"indicated for {allowed}"))
+    orders = case.gold.chart.prescriptions
+    for order in orders:
+        findings += check_order(order, drug, top)
+    findings += check_steps(orders, premise, drug)
+    return Outcome(1 + len(orders), tuple(findings))
+
+
+def check_order(order: Prescription, drug: Drug, top: float | None) -> list[Finding]:
+    """What is wrong with one order on its own."""
+    place, dose = f"prescription, day {order.day}", f"{order.dose:g} {order.unit}"
+    if order.drug != drug.id:
+        return [Finding(GATE, place, order.drug, f"the case is treated with {drug.id}")]
+    if (order.unit, order.frequency) != (drug.dose_unit, drug.frequency):
+        return [Finding(GATE, place, f"{order.unit}, {order.frequency}", f"given in {drug.dose_unit}, {drug.frequency}")]
+    if order.dose not in drug.ladder:
+        return [Finding(GATE, place, dose, "ladder " + ", ".join(f"{step:g}" for step in drug.ladder))]
+    if top is not None and order.dose > top:
+        return [Finding(GATE, place, dose, f"at most {top:g} for this disease")]
+    return []
+
+
+def check_steps(orders: Sequence[Prescription], premise: Premise, drug: Drug) -> list[Finding]:
+    """What is wrong with the orders taken together."""
+    findings: list[Finding] = []
+    doses = tuple(order.dose for order in orders)
+    if doses != premise.dose_steps[: len(doses)] or not doses or orders[0].day != 0:
+        said, steps = ", ".join(f"{dose:g}" for dose in doses) or "none", ", ".join(f"{dose:g}" for dose in premise.dose_steps)
+        findings.append(Finding(GATE, "prescriptions", f"doses {said}", f"the declared steps {steps}, the first on day 0"))
+    for before, after in zip(orders, orders[1:], strict=False):
+        if after.day - before.day < drug.min_titration_days:
+            found = f"{after.day - before.day} days after the step before"
+            findings.append(Finding(GATE, f"prescription, day {after.day}", found, f"at least {drug.min_titration_days}"))
+    return findings

@@ -1,13 +1,19 @@
-"""What decides the answer can be seen by the agent: the driver's evidence by T, and each trap's readings by the last day shown.
+"""What decides the answer can be seen by the agent: the driver's evidence by T, and each charted fault by the last day shown.
 
 Evidence that first moves after T, or that is charted nowhere, makes the question unanswerable.
 """
 
+import numpy as np
+
 from clinworld.gates.case import CaseUnderCheck, Outcome
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import Driver, Stream
 from clinworld.schema.finding import Finding
-from clinworld.schema.record import Record
+from clinworld.schema.record import Series
 
 CONTROLS = ("evidence_before_the_index_day", "evidence_after_the_index_day_only")
+GATE = "gold_is_visible"
+ORDERS = "dose"
 
 
 def check(case: CaseUnderCheck) -> Outcome:
@@ -17,48 +23,72 @@ def check(case: CaseUnderCheck) -> Outcome:
     if case.gold.gold.event_occurs:
         for driver in case.gold.gold.drivers:
             checked += 1
-            findings += check_driver(driver, case)
+            findings += check_driver(case.knowledge.drivers[driver], case)
+    last = case.item.record.last_day
     for fault in case.gold.faults:
-        if fault.series == "" or not fault.days or fault.size is None:
+        if not fault.days:
             continue
         checked += 1
-        series = case.item.record.find(fault.series)
-        first = min(fault.days)
-        if series is None or not bool((series.days >= first).any()):
-            findings.append(
-                Finding(
-                    "gold_is_visible",
-                    f"{fault.kind}, day {first}",
-                    "no reading of it in the view",
-                    f"shown up to day {case.item.record.last_day}",
-                )
-            )
+        if min(fault.days) > last or case.item.record.find(fault.series) is None:
+            place, found = f"{fault.kind}, day {min(fault.days)}", "nothing of it in the view"
+            findings.append(Finding(GATE, place, found, f"shown up to day {last}"))
     return Outcome(checked, tuple(findings), "no event and no fault: nothing has to be seen")
 
 
-def check_driver(driver: str, case: CaseUnderCheck) -> list[Finding]:
+def check_driver(driver: Driver, case: CaseUnderCheck) -> list[Finding]:
     """Whether one driver can be read from the view at T."""
-    row, shown = case.knowledge.drivers[driver], case.shown()
-    place = f"driver {driver}, view to day {case.item.index_day}"
-    if row.needs_symptom:
-        real = {origin.note_id for origin in case.gold.origins if origin.kind == "real"}
-        if not any(note.note_id in real for note in shown.notes):
-            return [Finding("gold_is_visible", place, "no real symptom charted by then", "this driver is read from symptoms")]
+    shown = case.shown
+    place = f"driver {driver.id}, view to day {case.item.index_day}"
+    if driver.needs_symptom:
+        if not any((o := case.kinds.get(note.note_id)) is not None and o.kind == "real" for note in shown.notes):
+            return [Finding(GATE, place, "no real symptom charted by then", "this driver is read from symptoms")]
         return []
-    if not row.observed_in:
+    if not driver.observed_in:
         return []
-    present = [name for name in row.observed_in if shown.find(name) is not None or (name == "dose" and shown.prescriptions)]
+    present = [name for name in driver.observed_in if shown.find(name) is not None or (name == ORDERS and shown.prescriptions)]
     if not present:
-        return [Finding("gold_is_visible", place, "none of its streams is charted", "one of " + ", ".join(row.observed_in))]
-    if row.evidence and not moves(row.evidence, shown, case.knowledge.parameter("visible.min_relative_change")):
-        return [Finding("gold_is_visible", f"{place}, {row.evidence}", "no change by then", "the evidence must move before the index day")]
+        return [Finding(GATE, place, "none of its streams is charted", "one of " + ", ".join(driver.observed_in))]
+    name = driver.evidence or ("" if ORDERS in driver.observed_in else driver.observed_in[0])
+    series = shown.find(name) if name else None
+    if name and (series is None or not moves(series, driver, shown.last_day, case.knowledge)):
+        found = "no change by then" if series is not None else "not charted"
+        return [Finding(GATE, f"{place}, {name}", found, "the evidence must move before the index day")]
     return []
 
 
-def moves(name: str, shown: Record, least: float) -> bool:
-    """True when a series' range is at least `least` (0–1) of its largest value."""
-    series = shown.find(name)
-    if series is None or len(series.ticks) < 2:
+def moves(series: Series, driver: Driver, last_day: int, knowledge: Knowledge) -> bool:
+    """True when the latest readings lie off the earlier ones, towards what the driver does: a share of the level or of the full move.
+
+    A record of doses taken is read by its last value against its best one.
+    """
+    if len(series.ticks) < 2:
         return False
-    low, high = int(series.ticks.min()), int(series.ticks.max())
-    return (high - low) >= least * max(abs(low), abs(high), 1)
+    values, least = series.values(), knowledge.parameter("visible.min_relative_change")
+    row = knowledge.streams[series.name]
+    if driver.normal is None or driver.abnormal is None:
+        return float(values[-1]) <= (1 - least * knowledge.parameter("visible.adherence_share")) * float(values.max())
+    if row.scale == "log":
+        values = np.log(np.maximum(values, 10.0**-row.decimals))
+    is_late = series.days > last_day - knowledge.parameter("visible.late_days")
+    is_late[-1] = True
+    is_early = ~is_late & (series.days <= max(last_day / 2, float(series.days[0])))
+    if not is_early.any():
+        return False
+    early, late = float(values[is_early].mean()), float(values[is_late].mean())
+    return (late - early) * direction(driver) >= min(share_of_level(early, row, least), least * full_move(driver, row))
+
+
+def direction(driver: Driver) -> int:
+    """1 where the evidence of a driver rises, -1 where it falls."""
+    return 1 if (driver.abnormal or 0.0) > (driver.normal or 0.0) else -1
+
+
+def full_move(driver: Driver, row: Stream) -> float:
+    """How far the evidence of a driver moves in all, on the stream's scale."""
+    normal, abnormal = driver.normal or 0.0, driver.abnormal or 0.0
+    return float(abs(np.log(abnormal / normal))) if row.scale == "log" else abs(abnormal - normal)
+
+
+def share_of_level(level: float, row: Stream, share: float) -> float:
+    """A relative change of a level, on the stream's scale."""
+    return float(np.log(1 + share)) if row.scale == "log" else share * abs(level)

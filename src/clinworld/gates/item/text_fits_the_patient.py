@@ -1,27 +1,39 @@
-"""No note says something only the other sex or another age could say."""
+"""No note says something only the other sex or another age could say, in either language."""
 
 from clinworld.gates.case import CaseUnderCheck, Outcome
+from clinworld.gates.word_tables import texts_of
 from clinworld.schema.finding import Finding
+from clinworld.schema.record import Note, Profile
+from clinworld.world.conflicts_patient import find_word, load_sex_words
 
 CONTROLS = ("a_complaint_anyone_has", "a_complaint_of_the_other_sex")
+GATE = "text_fits_the_patient"
 
 
 def check(case: CaseUnderCheck) -> Outcome:
-    """Findings over notes drawn from event rows."""
+    """Findings over all notes: their words, and the rows they were drawn from."""
     profile = case.item.record.profile
     findings: list[Finding] = []
-    checked = 0
-    for origin in case.gold.origins:
-        row = case.knowledge.events.get(origin.row)
+    for note in case.gold.chart.notes:
+        findings += check_words(note, profile)
+        origin = case.kinds.get(note.note_id)
+        row = case.knowledge.events.get(origin.row) if origin else None
         if row is None:
             continue
-        checked += 1
         if row.sex and row.sex != profile.sex:
-            findings.append(
-                Finding("text_fits_the_patient", f"note {origin.note_id}", f"{row.id} for sex {profile.sex}", f"only sex {row.sex}")
-            )
-        low, high = row.age_low or 0, row.age_high or 200
-        if profile.age_high < low or profile.age_low > high:
-            age = f"{profile.age_low}-{profile.age_high}"
-            findings.append(Finding("text_fits_the_patient", f"note {origin.note_id}", f"{row.id} at age {age}", f"ages {low} to {high}"))
-    return Outcome(checked, tuple(findings), "no note came from an event row")
+            findings.append(Finding(GATE, f"note {note.note_id}", f"{row.id} for sex {profile.sex}", f"only sex {row.sex}"))
+        low, high = row.age_low or 0, row.age_high
+        if profile.age_low < low or (high is not None and profile.age_high > high):
+            allowed = f"ages {low} to {high}" if high is not None else f"from age {low}"
+            findings.append(Finding(GATE, f"note {note.note_id}", f"{row.id} at age {profile.age_low}-{profile.age_high}", allowed))
+    return Outcome(len(case.gold.chart.notes), tuple(findings), "no note is charted")
+
+
+def check_words(note: Note, profile: Profile) -> list[Finding]:
+    """Words of the other sex in a note."""
+    told = "\n".join(texts_of(note)).casefold()
+    return [
+        Finding(GATE, f"note {note.note_id}, day {note.day}", repr(word.word), f"the patient's sex is {profile.sex}")
+        for word in load_sex_words()
+        if word.what != profile.sex and word.word.casefold() in told and find_word(told, word)
+    ]

@@ -1,4 +1,4 @@
-"""A jump that is meant to mislead still stands above its neighbours in the chart; a trap nobody can see is no trap."""
+"""A jump that is meant to mislead still stands off the line its neighbours continue; a trap nobody can see is no trap."""
 
 import numpy as np
 
@@ -7,33 +7,50 @@ from clinworld.schema.finding import Finding
 from clinworld.schema.record import ChartFault, Series
 
 CONTROLS = ("a_spike_that_stands_out", "a_spike_that_was_smoothed_away")
-NEIGHBOURS = 5
+NEIGHBOURS = 10
+NEAR_DAYS = 42
+LEAST_FOR_A_LINE = 4
 
 
 def check(case: CaseUnderCheck) -> Outcome:
-    """Findings over faults with a size in kg."""
+    """Findings over faults that invite a wrong revision."""
     findings: list[Finding] = []
     checked = 0
+    every = tuple(day for fault in case.gold.faults for day in fault.days)
     for fault in case.gold.faults:
         row = case.knowledge.artifacts.get(fault.kind)
         series = case.gold.chart.find(fault.series)
-        if row is None or row.unit != "kg" or row.turning_kind != "trap" or series is None or fault.size is None:
+        if row is None or row.turning_kind != "trap" or series is None or fault.size is None or not fault.days:
             continue
         checked += 1
-        jump = read_jump(fault, series)
-        least = case.knowledge.parameter("trap.min_share_of_size") * abs(fault.size)
-        if jump is None or jump < least:
-            found = "no reading beside it" if jump is None else f"{jump:.1f} kg above its neighbours"
-            findings.append(Finding("traps_stand_out", f"{fault.kind}, day {min(fault.days)}", found, f"at least {least:.1f} kg"))
+        jump = read_jump(fault, series, every)
+        size = fault.size if row.unit == series.unit else (fault.size - 1) * float(np.median(series.values()))
+        least = case.knowledge.parameter("trap.min_share_of_size") * abs(size)
+        if jump is None or jump * np.sign(size) < least:
+            found = "no reading beside it" if jump is None else f"{jump:+.1f} {series.unit} from the line of its neighbours"
+            place = f"{fault.kind}, day {min(fault.days)}"
+            findings.append(Finding("traps_stand_out", place, found, f"at least {np.sign(size) * least:+.1f} {series.unit}"))
     return Outcome(checked, tuple(findings), "no artifact with a jump")
 
 
-def read_jump(fault: ChartFault, series: Series) -> float | None:
-    """How far the touched readings stand above the untouched ones before them, in the series' unit; None without neighbours."""
-    touched = np.isin(series.days, np.array(fault.days))
-    before = np.flatnonzero((series.days < min(fault.days)) & ~touched)[-NEIGHBOURS:]
-    inside = np.flatnonzero(touched)[:NEIGHBOURS]
-    if not len(before) or not len(inside):
+def read_jump(fault: ChartFault, series: Series, faulty_days: tuple[int, ...]) -> float | None:
+    """How far the first touched readings stand off the line through the untouched ones near them, in the series' unit.
+
+    None without neighbours. With few neighbours the line is level.
+    """
+    days, values = series.days.astype(np.float64), series.values()
+    touched = np.flatnonzero(np.isin(series.days, np.array(fault.days)))[:NEIGHBOURS]
+    clean = ~np.isin(series.days, np.array(faulty_days))
+    if not len(touched):
         return None
-    values = series.values()
-    return abs(float(np.median(values[inside])) - float(np.median(values[before])))
+    first, last = days[touched[0]], days[touched[-1]]
+    before = np.flatnonzero(clean & (days < first) & (days >= first - NEAR_DAYS))[-NEIGHBOURS:]
+    after = np.flatnonzero(clean & (days > last) & (days <= last + NEAR_DAYS))[:NEIGHBOURS]
+    beside = np.concatenate([before, after])
+    if not len(beside):
+        return None
+    x, y = days[beside], values[beside]
+    slope = 0.0
+    if len(beside) >= LEAST_FOR_A_LINE:
+        slope = float(np.sum((x - x.mean()) * (y - y.mean())) / np.sum((x - x.mean()) ** 2))
+    return float(np.median(values[touched] - (y.mean() + slope * (days[touched] - x.mean()))))

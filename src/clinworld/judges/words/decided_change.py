@@ -16,16 +16,16 @@ from clinworld.core.text import Language
 HERE = Path(__file__).parent
 
 # Full stops, commas and the like of both scripts; the escapes are the Chinese ones.
-_COMMA, _SEMICOLON, _COLON = "\uff0c", "\uff1b", "\uff1a"
+_COMMA, _COLON = "\uff0c", "\uff1a"
 _ASKING = ("?", "\uff1f")
-_END = re.compile(r"(?<=[!?\u3002\uff01\uff1f])|(?<=\.)(?=\s|$)|[;\uff1b]|\n")
-_BULLET = re.compile(r"\n\s*(?:[-*\u2022\u00b7]|\(?\d{1,2}[.)\u3001])\s*")
-_LIST = re.compile(r":[^.\u3002!\uff01?\uff1f\n]*")
-_LIST_LINE = re.compile(r"(:[^\n.\u3002]*?)[;\uff1b.]?" + _BULLET.pattern)
+_END = re.compile(r"(?<=[!?\u3002\uff01\uff1f])|(?<=\.)(?=\s|$)")
+_ENTRY = re.compile(r"^\s*(?:[-*\u2022\u00b7]|\(?\d{1,2}[.)\u3001])\s*")
+_SEMICOLONS = re.compile(r"[;\uff1b]")
 _QUOTES = re.compile(
     '\u201c[^\u201d]*\u201d|"[^"]*"|\u300c[^\u300d]*\u300d|\u300e[^\u300f]*\u300f|\u2018[^\u2019]*\u2019'
     r"|(?<=[\s(:])'[^']*'(?=[\s.,;)]|$)"
 )
+_MOST_READ, _MOST_IN_SENTENCE, _MOST_INTRODUCED = 20_000, 1_000, 200  # characters, so that a runaway reply takes bounded time
 _NUMBER = r"\d+(?:\.\d+)?"
 _WORDS_BETWEEN = 4
 _NEAR = 18  # characters within which a word of history still belongs to the change
@@ -39,9 +39,16 @@ class _Words:
     kinds: dict[str, re.Pattern[str]]
 
 
-@lru_cache(maxsize=8192)
 def find_decided_change(text: str, drugs: tuple[str, ...]) -> str | None:
-    """The first words of a text that decide a change of medicine, None when none do. `drugs` are names that count as medicines."""
+    """The first words of a text that decide a change of medicine, None when none do. `drugs` are names that count as medicines.
+
+    The first 20,000 characters are read.
+    """
+    return _find(text[:_MOST_READ], drugs)
+
+
+@lru_cache(maxsize=1024)
+def _find(text: str, drugs: tuple[str, ...]) -> str | None:
     words = _words(drugs)
     for sentence in _sentences(text):
         plain = words.kinds["not_negation"].sub(lambda match: "_" * len(match[0]), sentence)
@@ -57,14 +64,28 @@ def plain_change(language: Language) -> str:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    folded = text.casefold().replace("\u2019", "'").replace(_COLON, ":")
-    # Lines of a list belong to the sentence that introduces them.
-    folded = re.sub(r"(?<=:)\s*" + _BULLET.pattern, " ", folded)
-    while (joined := _LIST_LINE.sub(r"\1, ", folded)) != folded:
-        folded = joined
-    # Separators inside a list that a colon opens divide entries, not sentences.
-    folded = _LIST.sub(lambda match: match[0].replace(";", ",").replace(_SEMICOLON, _COMMA), folded)
-    return (part for part in _END.split(folded) if part.strip())
+    """Sentences and list entries in order; an entry stands behind the words that introduce its list, up to their colon."""
+    introduction = ""
+    for line in text.casefold().replace("\u2019", "'").replace(_COLON, ":").split("\n"):
+        entry = _ENTRY.match(line)
+        content = line[entry.end() :].strip() if entry else line.strip()
+        if not content:
+            continue
+        whole = f"{introduction} {content}" if entry else content
+        sentences = [part.strip() for part in _END.split(whole) if part.strip()]
+        for sentence in sentences:
+            yield from _parts(sentence)
+        if not entry:
+            introduction = sentences[-1][-_MOST_INTRODUCED:] if content.endswith(":") else ""
+
+
+def _parts(sentence: str) -> Iterator[str]:
+    """A sentence at its semicolons, each part behind what a colon introduces; overlong parts are cut."""
+    head, colon, rest = sentence.partition(":")
+    introduction, listed = (head + colon, rest) if colon and len(head) < _MOST_INTRODUCED else ("", sentence)
+    for part in _SEMICOLONS.split(listed):
+        for start in range(0, len(part) or 1, _MOST_IN_SENTENCE):
+            yield introduction + part[start : start + _MOST_IN_SENTENCE]
 
 
 def _is_decided(sentence: str, start: int, end: int, words: _Words) -> bool:

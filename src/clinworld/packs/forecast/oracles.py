@@ -82,7 +82,11 @@ def _answer(item: Item, gold: GoldRow, day: int, *, says_event: bool, is_right: 
             "clinician_review_required": acts,
             "followup_interval": say("next_month", language),
         },
-        "data_quality": {"data_sufficiency": "sufficient", "signal_quality": _faulty(gold, day) if is_right else {}, "note": say("note_plain", language)},
+        "data_quality": {
+            "data_sufficiency": "sufficient",
+            "signal_quality": _faulty(gold, day) if is_right else {},
+            "note": say("note_plain", language),
+        },
         "cited_evidence": cited if is_right else [],
         "management_plan": plan,
     }

@@ -41,50 +41,79 @@ class Move:
     times: float
 
 
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the reader saw; `is_small_loss` is little weight lost by a day on which more is usual."""
+
+    moves: list[Move]
+    is_rising: bool
+    is_small_loss: bool
+    is_scale_off: bool
+
+    @property
+    def needs_clinician(self) -> bool:
+        """True when anything was seen that a clinician should know."""
+        return bool(self.moves) or self.is_rising or self.is_small_loss
+
+    @property
+    def risk(self) -> tuple[str, float]:
+        """The category and the risk said."""
+        if self.moves:
+            return "high", number("risk_with_evidence")
+        if self.is_rising:
+            return "elevated", number("risk_weight_only")
+        return "low", number("risk_small_loss" if self.is_small_loss else "risk_quiet")
+
+    @property
+    def drivers(self) -> list[str]:
+        """The two causes named."""
+        first = [move.rule.driver for move in self.moves[:1]] or ["unknown_or_multifactorial"]
+        further = ["biological_low_response"] if self.is_small_loss else ["unknown_or_multifactorial", "inadequate_treatment_duration"]
+        return list(dict.fromkeys([*first, *further]))[:2]
+
+
 def read_forecast(delivered: Delivered) -> dict[str, Any]:
-    """A whole answer, read from a delivered text."""
-    moves = find_moves(delivered)
-    is_rising = has_risen(delivered)
-    is_scale_off = scales_disagree(delivered)
-    is_small_loss = lost_share(delivered) < number("small_loss_share") and delivered.last_day >= number("small_loss_after_days")
-    needs_clinician = bool(moves) or is_rising or is_small_loss
-    quiet_risk = number("risk_small_loss" if is_small_loss else "risk_quiet")
-    risk = number("risk_with_evidence") if moves else (number("risk_weight_only") if is_rising else quiet_risk)
-    names = [move.rule.driver for move in moves[:1]] or ["unknown_or_multifactorial"]
-    names += ["biological_low_response"] if is_small_loss else ["unknown_or_multifactorial", "inadequate_treatment_duration"]
-    names = list(dict.fromkeys(names))[:2]
-    cited = [cite_last(delivered, move.rule.series) for move in moves[:2]]
+    """A whole answer, read from a delivered text, with a reply to each appended question."""
+    seen = read_findings(delivered)
+    language, needs = delivered.language, seen.needs_clinician
+    cited = [cite_last(delivered, move.rule.series) for move in seen.moves[:2]]
     cited += [cite_last(delivered, name) for name in (CLINIC_SCALE, HOME_SCALE) if name in delivered.series][:1]
-    language = delivered.language
-    told = [say("seen_moved", language, name=move.rule.series) for move in moves]
-    told += [say("seen_weight", language)] if is_rising else []
+    told = [say("seen_moved", language, name=move.rule.series) for move in seen.moves]
+    told += [say("seen_weight", language)] if seen.is_rising else []
+    category, risk = seen.risk
     answer: dict[str, Any] = {
         "forecast": {
             "risk": risk,
-            "risk_category": "high" if moves else ("elevated" if is_rising else "low"),
+            "risk_category": category,
             "confidence": number("confidence_usual"),
             "key_predictive_evidence": told or [say("seen_quiet", language)],
         },
         "drivers": [
             {"rank": rank, "driver": name, "causal_status": "plausible_contributor", "evidence_for": cited[:1]}
-            for rank, name in enumerate(names, start=1)
+            for rank, name in enumerate(seen.drivers, start=1)
         ],
         "action": {
-            "selected_action_class": "A3" if needs_clinician else "A0",
-            "specific_action": say("discuss" if needs_clinician else "watch", language),
+            "selected_action_class": "A3" if needs else "A0",
+            "specific_action": say("discuss" if needs else "watch", language),
             "what_not_to_do": [say("avoid_haste", language), say("avoid_blame", language)],
-            "clinician_review_required": needs_clinician,
+            "clinician_review_required": needs,
             "followup_interval": say("next_month", language),
         },
         "data_quality": {
             "data_sufficiency": "sufficient",
-            "signal_quality": {HOME_SCALE: "unreliable"} if is_scale_off else {},
-            "note": say("note_scale" if is_scale_off else "note_plain", language),
+            "signal_quality": {HOME_SCALE: "unreliable"} if seen.is_scale_off else {},
+            "note": say("note_scale" if seen.is_scale_off else "note_plain", language),
         },
         "cited_evidence": cited,
-        "management_plan": say("plan_discuss" if needs_clinician else "plan_watch", language),
+        "management_plan": say("plan_discuss" if needs else "plan_watch", language),
     }
     return answer_appended(answer, delivered)
+
+
+def read_findings(delivered: Delivered) -> Findings:
+    """What a delivered text shows by comparing each series with its own past."""
+    is_small = lost_share(delivered) < number("small_loss_share") and delivered.last_day >= number("small_loss_after_days")
+    return Findings(find_moves(delivered), has_risen(delivered), is_small, scales_disagree(delivered))
 
 
 def find_moves(delivered: Delivered) -> list[Move]:

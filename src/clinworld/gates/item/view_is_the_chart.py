@@ -1,0 +1,67 @@
+"""The item shows what was charted, neither more nor less: series, notes, orders and header up to the last day shown, in chart order."""
+
+import numpy as np
+
+from clinworld.core.units import print_tick
+from clinworld.gates.case import CaseUnderCheck, Outcome
+from clinworld.schema.finding import Finding
+from clinworld.schema.record import Profile, Series
+
+CONTROLS = ("a_view_of_its_chart", "a_view_with_a_changed_value")
+GATE = "view_is_the_chart"
+
+
+def check(case: CaseUnderCheck) -> Outcome:
+    """Findings over everything the view holds."""
+    item, gold, premise = case.item, case.gold, case.gold.premise
+    view, chart = item.record, gold.chart.until(item.record.last_day)
+    findings: list[Finding] = []
+    for name, found, wanted in (
+        ("item_id", item.item_id, gold.item_id),
+        ("index_day", item.index_day, premise.index_day),
+        ("window_days", item.window_days, premise.course_end_day - premise.index_day),
+        ("target_event", item.target_event, premise.target_event),
+        ("case_id", gold.case_id, premise.case_id),
+        ("series", [series.name for series in view.series], [series.name for series in chart.series]),
+        ("prescriptions", view.prescriptions, chart.prescriptions),
+        ("profile", view.profile, derive_profile(case)),
+        ("chart profile", chart.profile, derive_profile(case)),
+    ):
+        if found != wanted:
+            findings.append(Finding(GATE, name, f"{found}"[:120], f"charted {wanted}"[:120]))
+    for shown, charted in zip(view.series, chart.series, strict=False):
+        findings += compare_series(shown, charted)
+    notes = {note.note_id: note for note in chart.notes}
+    for note in view.notes:
+        if notes.pop(note.note_id, None) != note:
+            findings.append(Finding(GATE, f"note {note.note_id}, day {note.day}", repr(note.text.en)[:60], "not charted like this"))
+    findings += [Finding(GATE, f"note {note.note_id}, day {note.day}", "not in the view", "it was charted") for note in notes.values()]
+    return Outcome(len(view.series) + len(view.notes) + len(view.prescriptions), tuple(findings), "an empty view")
+
+
+def compare_series(shown: Series, charted: Series) -> list[Finding]:
+    """The first day on which a shown series is not the charted one."""
+    if shown.name != charted.name or (np.array_equal(shown.days, charted.days) and np.array_equal(shown.ticks, charted.ticks)):
+        return []
+    wanted = dict(zip(charted.days.tolist(), charted.ticks.tolist(), strict=True))
+    found = dict(zip(shown.days.tolist(), shown.ticks.tolist(), strict=True))
+    day = min(day for day in {*wanted, *found} if wanted.get(day) != found.get(day))
+
+    def said(ticks: dict[int, int]) -> str:
+        return print_tick(ticks[day], charted.decimals) if day in ticks else "nothing"
+
+    return [Finding(GATE, f"{shown.name}, day {day}", said(found), f"charted {said(wanted)}")]
+
+
+def derive_profile(case: CaseUnderCheck) -> Profile:
+    """The header this patient must have."""
+    patient = case.gold.premise.patient
+    return Profile(
+        age_low=patient.age_low,
+        age_high=patient.age_high,
+        sex=patient.sex,
+        bmi=patient.bmi,
+        known_conditions=(patient.disease, *patient.comorbidities),
+        goals=patient.goals,
+        devices=patient.devices,
+    )

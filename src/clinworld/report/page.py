@@ -1,0 +1,128 @@
+"""The page: one HTML file that opens from disk, with no script, no request and nothing of the time it was made."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from clinworld.core.canary import CANARY
+from clinworld.core.text import Language
+from clinworld.report.content import ReportContent
+from clinworld.report.gate_table import sum_gates
+from clinworld.report.plots import draw_dots, list_lines
+from clinworld.report.timelines import Timeline
+from clinworld.report.wording import LABELS, make_visible, say, say_reason, shorten
+
+TEMPLATES = Path(__file__).parent / "templates"
+MOST_PROMPT, MOST_REPLY, MOST_WORD = 6000, 2500, 300
+
+
+@dataclass(slots=True)
+class Footnotes:
+    """Reasons of one table, numbered in the order they come up, so that they can be read without hovering."""
+
+    said: list[str] = field(default_factory=list)
+
+    def mark(self, reason: str) -> int:
+        """The number of a reason."""
+        if reason not in self.said:
+            self.said.append(reason)
+        return self.said.index(reason) + 1
+
+
+def render_page(content: ReportContent) -> str:
+    """The whole page. Equal content gives equal bytes."""
+    environment = _environment(content.language)
+    text = environment.get_template("page.html.j2").render(content=content, parts=content.parts, css=_css(), canary=CANARY)
+    return _without_blank_lines(text)
+
+
+def render_timeline(timeline: Timeline, language: Language, *, style: str) -> str:
+    """One picture as an SVG file of its own, with `style` inside it."""
+    return str(_environment(language).get_template("picture.svg.j2").render(t=timeline, style=Markup(style), canary=CANARY))
+
+
+@lru_cache(maxsize=4)
+def _environment(language: Language) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_inert,
+    )
+    environment.globals.update(
+        language=language,
+        say=partial(_say, language),
+        known=LABELS.__contains__,
+        why=partial(_reason, language),
+        footnotes=Footnotes,
+        draw_dots=draw_dots,
+        list_lines=list_lines,
+        sum_gates=sum_gates,
+        most_prompt=MOST_PROMPT,
+        most_reply=MOST_REPLY,
+    )
+    filters: Mapping[str, Callable[..., Any]] = {
+        "num": print_number,
+        "interval": print_interval,
+        "short": lambda text, most=MOST_WORD: shorten(str(text), most, language),
+        "name": partial(_name, language),
+    }
+    environment.filters.update(filters)
+    environment.tests["search_digit"] = lambda text: any(character.isdigit() for character in text)
+    return environment
+
+
+def _inert(value: Any) -> Any:
+    """What goes to the page: text from anywhere loses characters that hide or reorder; our own markup stays."""
+    return make_visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _say(language: Language, label: str, **values: object) -> str:
+    return say(label, language, **values)
+
+
+def _name(language: Language, name: str, kind: str) -> str:
+    """A thing's name in the page's language, or its id where the table has none (an outside pack's gate, for example)."""
+    label = f"{kind}:{name}"
+    return say(label, language) if label in LABELS else name
+
+
+def _reason(language: Language, text: str) -> str | Markup:
+    """A reason in the page's language; what is not in it is marked as English, for readers and for their machines."""
+    said = say_reason(shorten(text, MOST_WORD, language), language)
+    return said.text if said.is_native else Markup('<span lang="en">{}</span>').format(make_visible(said.text))
+
+
+def print_number(value: float | None, decimals: int = 2) -> str:
+    """A number with its decimals, and a minus sign only where something is left of it."""
+    assert value is not None, "a value that was not measured is a word, never a number"
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if not text.strip("-0.") else text.replace("-", "\u2212")
+
+
+def print_interval(value: tuple[float, float] | None, decimals: int = 2) -> str:
+    """`[low, high]`, nothing where there is none."""
+    return f"[{print_number(value[0], decimals)}, {print_number(value[1], decimals)}]" if value else ""
+
+
+@lru_cache(maxsize=1)
+def _css() -> Markup:
+    return Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - our own file
+
+
+def _without_blank_lines(text: str) -> str:
+    # Only between tags: what stands in <pre> was delivered or replied and keeps its lines.
+    out: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        if inside or line.strip():
+            out.append(line if inside else line.strip() if "<pre" not in line else line.lstrip())
+        inside = (inside or "<pre" in line) and "</pre>" not in line
+    return "\n".join(out) + "\n"
