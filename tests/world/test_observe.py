@@ -183,14 +183,20 @@ def test_mechanisms_are_counted_and_rows_are_named():
     observed = observe(make_premise())
     acted = dict(observed.acted)
     assert acted["carried_forward"] > 0 and acted["non_wear"] > 0 and acted["missingness:MAR"] > 0
+    assert acted["drug_effect"] >= 4
+    assert "drug_effect" not in dict(observe(make_premise(has_physiology=False)).acted)
     assert list(observed.rows_used) == sorted(observed.rows_used)
     assert "streams:weight" in observed.rows_used and "analytes:hba1c" in observed.rows_used and "drugs:tirzepatide" in observed.rows_used
     assert not any(row.startswith("artifacts:") for row in observed.rows_used)
 
 
+def test_a_patient_without_a_worn_device_has_no_count_of_days_not_worn():
+    assert "non_wear" not in dict(observe(make_premise(patient={"devices": ("lab_panel",)})).acted)
+
+
 def test_symptoms_and_dose_changes_add_visits_and_move_no_result_of_another():
     quiet = make_premise()
-    symptoms = tuple(PlannedSymptom(day, "a", "甲", "", "", False) for day in range(3, 360, 5))
+    symptoms = tuple(PlannedSymptom(day, "a", "a", "", "", False) for day in range(3, 360, 5))
     few, many = observe(quiet), observe(replace(quiet, symptoms=symptoms))
     for name in ANALYTES:
         before, after = find(few, name), find(many, name)

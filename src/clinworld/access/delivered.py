@@ -67,7 +67,7 @@ class Delivered:
     questions: tuple[DeliveredQuestion, ...]
 
 
-_HEAD = re.compile(r"^(\S+) · (.+) \(([^()]*)\)$")
+_HEAD = re.compile(r"^([^\s:]+)(?:: (.+))? \(([^()]*)\)$")
 _NOTE = re.compile(r"^\[([^\]]+)\] d(\d+) ([^:]+): (.*)$")
 _LABEL = re.compile(r"^d(\d+):$")
 _QUESTION = re.compile(r"^\((\d+)\) ")

@@ -20,7 +20,7 @@ SHORT = 6
 
 _DAY = re.compile(r"\bd(\d+)(?=[ :])")
 _NOTE_HEAD = re.compile(r"^\[[^\]]+\] d(\d+) [^:]+: ?")
-_DRIVER_LINE = re.compile(r"^(\w+): (.+)$", re.MULTILINE)
+_DRIVER_LINE = re.compile(r"^(\w+)(?:: (.+))?$", re.MULTILINE)
 _CJK = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]+")
 _ENGLISH_PHRASE = re.compile(r"[A-Za-z]{2,}(?: [a-z]{2,}){2,}")
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
@@ -84,8 +84,8 @@ def _driver_names(text: str) -> list[str]:
     start, end = text.find("<drivers>"), text.find("</drivers>")
     if not 0 <= start < end:
         return []
-    pairs = _DRIVER_LINE.findall(text[start:end])
-    return [form.casefold() for name, said in pairs for form in (name, name.replace("_", " "), said)]
+    pairs = _DRIVER_LINE.findall(text[start + len("<drivers>") : end])
+    return [form.casefold() for name, said in pairs for form in (name, name.replace("_", " "), said) if form]
 
 
 def _holds(folded: str, word: str) -> bool:

@@ -65,7 +65,9 @@ def render_prompt(item: Item, pack: Pack, knowledge: Knowledge, *, day: int, wit
         "min_change_kg": f"{rule.min_change_kg:g}",
         "smoothing_readings": rule.smoothing_readings,
         "persist_days": rule.persist_days,
-        "drivers": "\n".join(f"{each}: {row.names.say(language)}" for each, row in knowledge.drivers.items()),
+        "drivers": "\n".join(
+            labels.say("driver_line", language, id=row.id, name=row.names.say(language)) for row in knowledge.drivers.values()
+        ),
         "how_to_read": labels.say("how_to_read", language),
         "remarks": "\n".join(labels.say(f"remark:{remark}", language) for remark in item.remarks),
         "output_tokens": OUTPUT_TOKENS,

@@ -22,8 +22,9 @@ from clinworld.schema.record import Note, Prescription, Profile, Record, Series,
 LABELS = Path(__file__).with_name("labels.csv")
 OPEN, CLOSE = "<record>", "</record>"
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
-ROW_CELLS = 14  # two weeks of a daily series
-LEAST_IN_ROWS = 4  # a few values, or values weeks apart, read better with their days
+ROW_CELLS = 28  # four weeks of a daily series
+LEAST_IN_ROWS = 4  # a few values, or values more than two weeks apart, read better with their days
+LONGEST_STEP = 14
 DOTS = 2  # up to so many missing cells are dots; a longer gap starts again with a day
 DOT = "."
 _LEADS = np.array([" ", f" {DOT} ", f" {DOT} {DOT} "], dtype=object)
@@ -73,8 +74,10 @@ def _prescription_lines(prescriptions: tuple[Prescription, ...], language: Langu
         name = knowledge.drugs[drug].names.say(language) if drug in knowledge.drugs else drug
         said = labels.say(f"frequency:{frequency}", language)
         facts = labels.say("fact_joiner", language, space=" ").join((unit, said))
-        head = labels.say("series_head", language, id=drug, name=name, facts=facts)
-        lines += [head, ", ".join(f"d{dose.day} {dose.dose:g}" for dose in sorted(doses, key=lambda dose: dose.day))]
+        lines += [
+            _heading(drug, name, facts, language, labels),
+            ", ".join(f"d{dose.day} {dose.dose:g}" for dose in sorted(doses, key=lambda dose: dose.day)),
+        ]
     return lines or [labels.say("none_known", language)]
 
 
@@ -105,10 +108,16 @@ def _series_lines(series: Series, sex: str, language: Language, knowledge: Knowl
     if step > 1:
         facts.append(labels.say("every", language, step=step))
     joined = labels.say("fact_joiner", language, space=" ").join(facts)
-    head = labels.say("series_head", language, id=series.name, name=row.names.say(language), facts=joined)
+    head = _heading(series.name, row.names.say(language), joined, language, labels)
     if step == 0:
         return [head, ", ".join([f"d{day} {token}" for day, token in zip(days.tolist(), tokens, strict=True)])]
     return [head, render_rows(days, tokens, step)]
+
+
+def _heading(name: str, said: str, facts: str, language: Language, labels: Labels) -> str:
+    # A name that only repeats the id is not said twice.
+    label = "series_head_plain" if said.casefold() == name.replace("_", " ") else "series_head"
+    return labels.say(label, language, id=name, name=said, facts=facts)
 
 
 def render_unit(ucum: str, language: Language, labels: Labels) -> str:
@@ -148,11 +157,11 @@ def choose_step(days: Days) -> int:
     missing = gaps // step - 1
     long = missing > DOTS
     in_rows = len(days) + 2 * int(missing[~long].sum()) + len("d100: ") * int(np.count_nonzero(long))
-    return step if step <= ROW_CELLS and 2 * in_rows <= len("d100 , ") * len(days) else 0
+    return step if step <= LONGEST_STEP and 2 * in_rows <= len("d100 , ") * len(days) else 0
 
 
 def render_rows(days: Days, tokens: list[str], step: int) -> str:
-    """Rows of at most 14 cells; a new row starts at every 14th cell from day 0 (daily) or from the first day (other steps)."""
+    """Rows of at most 28 cells; a new row starts at every 28th cell from day 0 (daily) or from the first day (other steps)."""
     cells = days if step == 1 else (days - days[0]) // step
     missing = cells[1:] - cells[:-1] - 1
     row = cells // ROW_CELLS

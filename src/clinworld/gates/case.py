@@ -11,7 +11,7 @@ from clinworld.schema.finding import Finding
 from clinworld.schema.gold import ForecastGold, GoldRow
 from clinworld.schema.item import Item
 from clinworld.schema.pack import Pack
-from clinworld.schema.record import ChartFault, Note, NoteOrigin, Record
+from clinworld.schema.record import ChartFault, Note, NoteOrigin, Record, Series
 
 
 class Prompt(NamedTuple):
@@ -52,9 +52,15 @@ class CaseUnderCheck:
     prompts: tuple[Prompt, ...]
 
     @cached_property
-    def shown(self) -> Record:
-        """The record an agent sees at T."""
-        return self.item.record.until(self.item.index_day)
+    def shown_notes(self) -> tuple[Note, ...]:
+        """The notes an agent sees at T."""
+        return tuple(note for note in self.item.record.notes if note.day <= self.item.index_day)
+
+    def find_shown(self, name: str) -> Series | None:
+        """What an agent sees of a series at T, or None when nothing of it is charted by then."""
+        series = self.item.record.find(name)
+        part = series.until(self.item.index_day) if series is not None else None
+        return part if part is not None and len(part.days) else None
 
     @cached_property
     def kinds(self) -> dict[str, NoteOrigin]:

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from clinworld.core.text import Language
+from clinworld.core.units import readable_unit
 from clinworld.knowledge.load import Knowledge
 from clinworld.report.wording import say, say_name, text_width
 from clinworld.schema.record import ChartFault, NoteOrigin, Record, Series
@@ -11,7 +13,7 @@ from clinworld.schema.record import ChartFault, NoteOrigin, Record, Series
 ROW_HEIGHT, CLUE_HEIGHT, NOTES_HEIGHT = 16, 30, 18
 LEAST_BAR = 4.0
 TEXT_PAD = 6.0
-GAP_DAYS = 7  # a longer stretch without a reading breaks the line
+GAP_STEPS = 4  # a longer stretch without a reading breaks the line
 NOTE_SOURCES = ("real", "look_alike", "distractor", "benign", "life")  # drawn in this order, the telling ones last
 
 
@@ -64,7 +66,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One strip: its name, its box, and what is drawn in it. `line` is an SVG path."""
+    """One strip: its name, its box, and what is drawn in it. `line` and `dots` are SVG paths."""
 
     name: str
     kind: str
@@ -73,6 +75,7 @@ class Lane:
     bars: tuple[Bar, ...] = ()
     marks: tuple[Mark, ...] = ()
     line: str = ""
+    dots: str = ""
     note: str = ""
 
     @property
@@ -131,19 +134,24 @@ def draw_clue(chart: Record, driver: str, knowledge: Knowledge, frame: Frame, y:
     name = say_name(knowledge, "streams", series.name, frame.language)
     values = series.values()
     low, high = float(values.min()), float(values.max())
-    note = f"{low:.{series.decimals}f}–{high:.{series.decimals}f} {series.unit}"
-    return Lane(name, "clue", y, CLUE_HEIGHT, line=_line(series, frame, low, high), note=note)
+    note = f"{name}, {low:.{series.decimals}f}\u2013{high:.{series.decimals}f} {readable_unit(series.unit)}"
+    line, dots = _line(series, frame, low, high)
+    return Lane(say("lane:clue", frame.language), "clue", y, CLUE_HEIGHT, line=line, dots=dots, note=note)
 
 
-def _line(series: Series, frame: Frame, low: float, high: float) -> str:
-    """A path within a strip that starts at y = 0."""
+def _line(series: Series, frame: Frame, low: float, high: float) -> tuple[str, str]:
+    """Paths of a line and of its dots within a strip that starts at y = 0. A gap of several usual steps breaks the line."""
     parts: list[str] = []
+    dots: list[str] = []
+    days = series.days.tolist()
+    longest = GAP_STEPS * sorted(after - before for before, after in pairwise(days))[len(days) // 2 - 1]
     former: int | None = None
-    for day, value in zip(series.days.tolist(), series.values().tolist(), strict=True):
+    for day, value in zip(days, series.values().tolist(), strict=True):
         y = round(CLUE_HEIGHT * (high - value) / max(1e-9, high - low), 1)
-        parts.append(f"{'M' if former is None or day - former > GAP_DAYS else 'L'}{frame.x(day):g} {y:g}")
+        parts.append(f"{'M' if former is None or day - former > longest else 'L'}{frame.x(day):g} {y:g}")
+        dots.append(f"M{frame.x(day):g} {y:g}h0")
         former = day
-    return "".join(parts)
+    return "".join(parts), "".join(dots)
 
 
 def draw_notes(chart: Record, origins: Sequence[NoteOrigin], frame: Frame, y: float, *, panel: bool) -> Lane | None:

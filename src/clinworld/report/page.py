@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from clinworld.core.canary import CANARY
 from clinworld.core.text import Language
@@ -84,8 +84,13 @@ def _inert(value: Any) -> Any:
     return make_visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _say(language: Language, label: str, **values: object) -> str:
-    return say(label, language, **values)
+def _say(language: Language, label: str, **values: object) -> str | Markup:
+    """A label; what stands between backticks in it is set as code."""
+    text = say(label, language, **values)
+    if "`" not in LABELS.say(label, language):
+        return text
+    parts = [escape(make_visible(part)) for part in text.split("`")]
+    return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 
 def _name(language: Language, name: str, kind: str) -> str:

@@ -51,9 +51,10 @@ def draw_settings(pairs: Sequence[tuple[Item, GoldRow]], knowledge: Knowledge, l
     return Settings("", "", (), False, reason)
 
 
-def _worth(gold: GoldRow, knowledge: Knowledge) -> tuple[int, bool, str]:
-    """Patients whose devices allow most come first, of these one whose weight turns."""
-    return -len(_allowed(gold.premise, knowledge)), not gold.gold.event_occurs, gold.case_id
+def _worth(gold: GoldRow, knowledge: Knowledge) -> tuple[bool, int, bool, str]:
+    """Patients with something in the way come first, then those whose devices allow most, of these one whose weight turns."""
+    is_plain = not gold.premise.artifacts and gold.premise.distractor_level == "none"
+    return is_plain, -len(_allowed(gold.premise, knowledge)), not gold.gold.event_occurs, gold.case_id
 
 
 def _build_worlds(premise: Premise, knowledge: Knowledge) -> tuple[_World, ...]:

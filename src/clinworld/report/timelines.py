@@ -21,7 +21,7 @@ from clinworld.schema.record import ChartFault, NoteOrigin, Record, Series
 Reals = NDArray[np.float64]
 Bounds = tuple[float, float]
 
-WIDTH, LEFT, RIGHT, TOP, PLOT_HEIGHT, LANE_GAP, AXIS_HEIGHT = 760, 92, 14, 30, 150, 8, 24
+WIDTH, LEFT, RIGHT, TOP, PLOT_HEIGHT, LANE_GAP, AXIS_HEIGHT = 760, 66, 14, 30, 150, 8, 24
 COMPACT_WIDTH, COMPACT_HEIGHT = 200, 64
 TRUTH_DECIMALS = 2
 TRUTH_EVERY_DAYS, COMPACT_EVERY_DAYS = 3, 7

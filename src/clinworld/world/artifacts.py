@@ -31,7 +31,7 @@ def apply_artifacts(
     for planned in sorted(premise.artifacts, key=lambda planned: planned.kind not in FIRST):
         name = knowledge.artifacts[planned.kind].series
         if name not in series:
-            raise _not_placed(premise, planned, f"no series {name}", "the fault needs readings", 0)
+            raise _not_placed(premise, planned, f"no series {name}", "the fault needs readings")
         series[name], days = APPLY[planned.kind](series[name], planned, premise, knowledge)
         size = None if planned.kind == "mnar_missing" else planned.size
         faults.append(ChartFault(planned.kind, name, tuple(int(day) for day in days), size))
@@ -58,7 +58,7 @@ def shift_nearest(series: Series, planned: PlannedArtifact, premise: Premise, kn
         possible = shown
     if not len(possible):
         nearest = f"nearest reading {int(away.min())} days away" if len(away) else "no reading at all"
-        raise _not_placed(premise, planned, nearest, f"at most {reach} days are allowed", reach)
+        raise _not_placed(premise, planned, nearest, f"at most {reach} days are allowed")
     return _shift(series, possible[[int(np.argmin(away[possible]))]], planned, premise)
 
 
@@ -82,7 +82,7 @@ def lower_once(series: Series, planned: PlannedArtifact, premise: Premise, knowl
     """One low reading in the middle of the window, in place of the one charted that day or beside the others."""
     day = (planned.first_day + planned.last_day) // 2
     if day > premise.course_end_day:
-        raise _not_placed(premise, planned, f"its middle is day {day}", f"the course ends on day {premise.course_end_day}", 0)
+        raise _not_placed(premise, planned, f"its middle is day {day}", f"the course ends on day {premise.course_end_day}")
     tick = to_ticks(100 * planned.size, series.decimals)
     place = int(np.searchsorted(series.days, day))
     if place < len(series.days) and series.days[place] == day:
@@ -117,9 +117,9 @@ def _shift(series: Series, places: Days, planned: PlannedArtifact, premise: Prem
 def _need(series: Series, places: Days, planned: PlannedArtifact, premise: Premise) -> None:
     if not len(places):
         found = f"no {series.name} reading from day {planned.first_day} to {planned.last_day}"
-        raise _not_placed(premise, planned, found, f"{len(series.days)} readings, the last on day {int(series.days[-1])}", 0)
+        raise _not_placed(premise, planned, found, f"{len(series.days)} readings, the last on day {int(series.days[-1])}")
 
 
-def _not_placed(premise: Premise, planned: PlannedArtifact, found: str, limit: str, reach: int) -> PremiseConflict:
+def _not_placed(premise: Premise, planned: PlannedArtifact, found: str, limit: str) -> PremiseConflict:
     where = f"{premise.case_id}, {planned.kind} from day {planned.first_day}"
     return PremiseConflict(where, found, limit, do="Move the artifact or sample more often.", kind="artifact_not_placed")

@@ -81,6 +81,14 @@ def _check_regain(premise: Premise, reversal_day: int, knowledge: Knowledge) -> 
         found = f"a gain of {gain:.3g} kg up to the course's end"
         limit = f"regain needs {needed:.3g} kg over the low point of {premise.nadir_weight_kg:g} kg"
         yield Conflict("outcome_not_reachable", place, found, limit, "Raise it, or write outcome: maintain.")
+        return
+    first = min(reversal_day, max(premise.index_day + 1, premise.nadir_day))  # a late rise may begin a little before its week
+    left, rise = premise.course_end_day - first, needed * 7 / most
+    if days >= rule.persist_days and left < rule.persist_days + rise - _ROUNDING:
+        pace = f"the rise of {needed:.3g} kg takes {rise:.1f} of them at {most:.3g} kg a week"
+        found = f"{left} days from day {first} to the course's end; {pace}"
+        limit = f"a regain then lasts {rule.persist_days}"
+        yield Conflict("outcome_not_reachable", "latent.reversal_week", found, limit, "Choose an earlier week or a later course_end_day.")
 
 
 def _check_descent(premise: Premise, knowledge: Knowledge) -> Iterator[Conflict]:

@@ -15,7 +15,7 @@ from clinworld.schema.record import ChartFault, Prescription, Series
 from clinworld.world.artifacts import apply_artifacts
 from clinworld.world.observe_labs import observe_labs
 from clinworld.world.observe_medication import derive_prescriptions, observe_adherence
-from clinworld.world.observe_plan import HOME_SCALE
+from clinworld.world.observe_plan import HOME_SCALE, WORN
 from clinworld.world.observe_streams import DailyValues, Days, observe_streams
 from clinworld.world.observe_weight import HomeScale, draw_weigh_in_days, observe_clinic_scale, observe_home_scale
 from clinworld.world.visits import draw_visits, draw_weekdays
@@ -55,13 +55,15 @@ def observe_series(premise: Premise, course: Course, knowledge: Knowledge, rng: 
     for fault in faults:
         acted[f"artifact:{fault.kind}"] += len(fault.days)
     acted["carried_forward"] = _count_repeats(home, faults)
-    acted["non_wear"] = daily.non_wear_days
+    if any(knowledge.streams[name].role in WORN for name in daily.ids):
+        acted["non_wear"] = daily.non_wear_days
     if premise.sampling_days == 1:
         acted[f"missingness:{premise.missingness}"] = len(weekdays) - len(weigh_ins)
     if dips:
         acted["adherence_dip"] = dips
     if daily.distractors:
         acted["distractor_stream"] = len(daily.distractors)
+    acted |= _count_drug_effects(premise, course, {series.name for series in (*streams, *labs)}, knowledge)
     used = [f"streams:{series.name}" for series in streams] + [f"analytes:{series.name}" for series in labs] + [f"drugs:{premise.drug}"]
     orders = derive_prescriptions(premise, course, knowledge)
     return ObservedSeries((*streams, *labs), orders, faults, tuple(sorted(acted.items())), tuple(sorted(used)))
@@ -88,3 +90,10 @@ def _count_repeats(home: HomeScale, faults: tuple[ChartFault, ...]) -> int:
     return sum(
         day not in touched and source not in touched for day, source in zip(home.repeats.tolist(), home.copied.tolist(), strict=True)
     )
+
+
+def _count_drug_effects(premise: Premise, course: Course, charted: set[str], knowledge: Knowledge) -> dict[str, int]:
+    """How many charted quantities the drug has an effect row for and the course has moved by its end; none when there is no such row."""
+    items = dict.fromkeys(effect.item for effect in knowledge.drugs[premise.drug].effects if effect.item in charted)
+    levels = [level for item in items if (level := course.levels.get(item, course.levels.get(f"shift:{item}"))) is not None]
+    return {"drug_effect": sum(bool(level[0] != level[-1]) for level in levels)} if levels and premise.has_physiology else {}

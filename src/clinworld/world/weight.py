@@ -83,6 +83,7 @@ class WeightNumbers(NamedTuple):
     guard_clear_days: float
     guard_over_kg: float
     guard_over_days: float
+    rise_room_days: float
     narrow_over_kg: float
     narrow_over_days: float
     guard_low_kg: float

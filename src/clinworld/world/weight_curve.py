@@ -88,7 +88,7 @@ class Begun(NamedTuple):
 def draw_layers(premise: Premise, rule: OutcomeRule, rng: Rng, numbers: WeightNumbers) -> Layers:
     """The layers of a case, drawn."""
     case_id, last, index = premise.case_id, premise.course_end_day, premise.index_day
-    turn = premise.reversal_day if premise.outcome == "regain" else None
+    turn = derive_turn(premise, numbers)
     end = derive_descent_end(premise, turn, numbers)
     days = np.arange(last + 1.0)
     descent = _draw_descent(premise, end, rng, numbers)
@@ -119,6 +119,17 @@ def draw_layers(premise: Premise, rule: OutcomeRule, rng: Rng, numbers: WeightNu
         # Not while weight falls: falling and fading together could pass the weekly limit.
         fading=1.0 - smooth_step((days[index:] - max(index, end)) / numbers.fade_days),
     )
+
+
+def derive_turn(premise: Premise, numbers: WeightNumbers) -> int | None:
+    """The day weight begins to rise: the reversal, or up to three weeks earlier where the regain could else not last as the rule asks.
+
+    Never before the day after T nor before the low point; None when weight is maintained.
+    """
+    if premise.outcome != "regain" or premise.reversal_day is None:
+        return None
+    in_time = premise.course_end_day - int(numbers.rise_room_days)
+    return min(premise.reversal_day, max(in_time, premise.index_day + 1, premise.nadir_day))
 
 
 def derive_descent_end(premise: Premise, turn: int | None, numbers: WeightNumbers) -> int:

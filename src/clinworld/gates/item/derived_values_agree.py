@@ -47,7 +47,7 @@ def check_calculated(series: Series, row: Analyte, by_name: dict[str, Series], c
     formula = FORMULAS[row.derived_by]
     inputs = [by_name.get(name) for name in formula.inputs]
     present = [each for each in inputs if each is not None]
-    if len(present) < len(inputs) or not all(bool(np.isin(series.days, each.days).all()) for each in present):
+    if len(present) < len(inputs) or not all(stands_on(series, each) for each in present):
         return [Finding(GATE, f"series {series.name}", "a result without its inputs", "calculated from " + ", ".join(formula.inputs))]
     values = {each.name: each.values()[np.searchsorted(each.days, series.days)] for each in present}
     patient = case.gold.premise.patient
@@ -66,10 +66,19 @@ def check_calculated(series: Series, row: Analyte, by_name: dict[str, Series], c
     ]
 
 
+def stands_on(series: Series, other: Series) -> bool:
+    """True when the other series has a value on every day of this one."""
+    at = np.searchsorted(other.days, series.days)
+    return len(other.days) > 0 and bool((other.days[np.minimum(at, len(other.days) - 1)] == series.days).all())
+
+
 def check_order(greater: Series, lesser: Series) -> list[Finding]:
     """Days on which the lesser value lies above the greater one."""
-    days, at, beside = np.intersect1d(greater.days, lesser.days, assume_unique=True, return_indices=True)
-    one, other = greater.values()[at], lesser.values()[beside]
+    if len(greater.days) == len(lesser.days) and bool((greater.days == lesser.days).all()):
+        days, one, other = greater.days, greater.values(), lesser.values()
+    else:
+        days, at, beside = np.intersect1d(greater.days, lesser.days, assume_unique=True, return_indices=True)
+        one, other = greater.values()[at], lesser.values()[beside]
     return [
         Finding(GATE, f"day {int(days[i])}", f"{lesser.name} {other[i]:g} above {greater.name} {one[i]:g}", "the other way round")
         for i in np.flatnonzero(other > one)[:3]

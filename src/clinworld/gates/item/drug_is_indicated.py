@@ -1,4 +1,4 @@
-"""The drug is indicated for the disease; its charted doses are the declared steps, in order, spaced as its titration asks."""
+"""The drug is indicated for the disease; its charted doses go by declared steps, spaced as its titration asks."""
 
 from collections.abc import Sequence
 
@@ -43,14 +43,18 @@ def check_order(order: Prescription, drug: Drug, top: float | None) -> list[Find
 
 
 def check_steps(orders: Sequence[Prescription], premise: Premise, drug: Drug) -> list[Finding]:
-    """What is wrong with the orders taken together."""
+    """What is wrong with the orders taken together: they start low, go one declared step at a time, and rise no faster than allowed."""
+    steps = premise.dose_steps
+    declared = ", ".join(f"{dose:g}" for dose in steps)
+    if not orders or orders[0].day != 0 or orders[0].dose != steps[0]:
+        found = f"{orders[0].dose:g} on day {orders[0].day}" if orders else "none"
+        return [Finding(GATE, "prescriptions", found, f"the first declared step of {declared} on day 0")]
     findings: list[Finding] = []
-    doses = tuple(order.dose for order in orders)
-    if doses != premise.dose_steps[: len(doses)] or not doses or orders[0].day != 0:
-        said, steps = ", ".join(f"{dose:g}" for dose in doses) or "none", ", ".join(f"{dose:g}" for dose in premise.dose_steps)
-        findings.append(Finding(GATE, "prescriptions", f"doses {said}", f"the declared steps {steps}, the first on day 0"))
     for before, after in zip(orders, orders[1:], strict=False):
-        if after.day - before.day < drug.min_titration_days:
+        place = f"prescription, day {after.day}"
+        if after.dose not in steps or before.dose not in steps or abs(steps.index(after.dose) - steps.index(before.dose)) != 1:
+            findings.append(Finding(GATE, place, f"{before.dose:g} to {after.dose:g}", f"one step of {declared} at a time"))
+        elif after.dose > before.dose and after.day - before.day < drug.min_titration_days:
             found = f"{after.day - before.day} days after the step before"
-            findings.append(Finding(GATE, f"prescription, day {after.day}", found, f"at least {drug.min_titration_days}"))
+            findings.append(Finding(GATE, place, found, f"at least {drug.min_titration_days}"))
     return findings

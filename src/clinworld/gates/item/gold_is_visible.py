@@ -37,20 +37,19 @@ def check(case: CaseUnderCheck) -> Outcome:
 
 def check_driver(driver: Driver, case: CaseUnderCheck) -> list[Finding]:
     """Whether one driver can be read from the view at T."""
-    shown = case.shown
     place = f"driver {driver.id}, view to day {case.item.index_day}"
     if driver.needs_symptom:
-        if not any((o := case.kinds.get(note.note_id)) is not None and o.kind == "real" for note in shown.notes):
+        if not any((o := case.kinds.get(note.note_id)) is not None and o.kind == "real" for note in case.shown_notes):
             return [Finding(GATE, place, "no real symptom charted by then", "this driver is read from symptoms")]
         return []
     if not driver.observed_in:
         return []
-    present = [name for name in driver.observed_in if shown.find(name) is not None or (name == ORDERS and shown.prescriptions)]
-    if not present:
+    is_ordered = ORDERS in driver.observed_in and any(order.day <= case.item.index_day for order in case.item.record.prescriptions)
+    if not is_ordered and all(case.find_shown(name) is None for name in driver.observed_in):
         return [Finding(GATE, place, "none of its streams is charted", "one of " + ", ".join(driver.observed_in))]
     name = driver.evidence or ("" if ORDERS in driver.observed_in else driver.observed_in[0])
-    series = shown.find(name) if name else None
-    if name and (series is None or not moves(series, driver, shown.last_day, case.knowledge)):
+    series = case.find_shown(name) if name else None
+    if name and (series is None or not moves(series, driver, case.item.index_day, case.knowledge)):
         found = "no change by then" if series is not None else "not charted"
         return [Finding(GATE, f"{place}, {name}", found, "the evidence must move before the index day")]
     return []

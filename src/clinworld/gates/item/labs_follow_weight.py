@@ -10,6 +10,7 @@ import numpy as np
 
 from clinworld.core.units import print_tick
 from clinworld.gates.case import CaseUnderCheck, Outcome
+from clinworld.gates.noise import clear_change_pct
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte, Drug
 from clinworld.schema.finding import Finding
@@ -54,14 +55,6 @@ def check_direction(series: Series, row: Analyte, at: int, knowledge: Knowledge)
         return []
     found = f"{print_tick(first, series.decimals)} to {print_tick(later, series.decimals)} ({change_pct:+.0f} %)"
     return [Finding(GATE, f"{series.name}, day {int(series.days[at])}", found, f"within {limit:.0f} % against the loss of weight")]
-
-
-def clear_change_pct(row: Analyte, knowledge: Knowledge) -> float:
-    """The reference change value: the percent change between two results that noise alone seldom produces, two-sided."""
-    unknown = knowledge.parameter("lab_cv_unknown_pct")
-    within = unknown if row.cv_within_pct is None else row.cv_within_pct
-    analytic = unknown if row.cv_analytic_pct is None else row.cv_analytic_pct
-    return float(knowledge.parameter("coupling.rcv_z") * np.sqrt(2.0 * (within * within + analytic * analytic)))
 
 
 @lru_cache(maxsize=1024)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clinworld.core.units import print_tick
 from clinworld.gates.case import CaseUnderCheck, Outcome
-from clinworld.gates.probes.question_side import CONSISTENT, CONTRADICTS, NO_DATA
+from clinworld.gates.probes.question_side import CONSISTENT, CONTRADICTS, NO_DATA, say_claim
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.finding import Finding
 from clinworld.schema.gold import ProbeGold
@@ -27,7 +27,7 @@ def check(case: CaseUnderCheck) -> Outcome:
         return Outcome(1, (Finding(GATE, "probes", "questions and replies do not pair", "one reply a question, in order"),))
     for question, gold in zip(asked, expected, strict=True):
         place, row = f"{question.kind} about {question.about}", case.row(question.about)
-        series = case.shown.find(question.about)
+        series = case.find_shown(question.about)
         if series is None or question.days is None or question.days[1] > case.item.index_day:
             findings.append(Finding(GATE, place, f"days {question.days}", "about days and a series the record shows"))
             continue
@@ -50,7 +50,7 @@ def check_reply(place: str, question: ProbeQuestion, gold: ProbeGold, series: Se
         said = f"{len(days)} readings from day {first} to {last}"
     elif question.kind == "false_premise":
         value = print_tick(int(ticks[0]), series.decimals) if len(ticks) else "nothing"
-        stands = question.claim is not None and f" {value} " in question.claim.en
+        stands = question.claim == say_claim(series, value, first, knowledge)
         right = gold.expected == ((CONSISTENT,) if stands else (CONTRADICTS,)) and len(ticks) == 1
         said = f"the record says {value} on day {first}"
     elif question.variant == "peak_day":

@@ -12,7 +12,7 @@ LEAST = 3
 def check(case: CaseUnderCheck) -> Outcome:
     """A finding when the days of the real symptoms up to T are an arithmetic progression that no everyday event shares."""
     last = case.item.index_day
-    days = sorted({note.day for note in case.shown.notes if (o := case.kinds.get(note.note_id)) is not None and o.kind == "real"})
+    days = sorted({note.day for note in case.shown_notes if (o := case.kinds.get(note.note_id)) is not None and o.kind == "real"})
     if len(days) < LEAST:
         return Outcome(0, (), f"needs {LEAST} real symptoms up to day {last}, there are {len(days)}")
     steps = np.diff(days)

@@ -1,5 +1,7 @@
 """No note says something only the other sex or another age could say, in either language."""
 
+from functools import lru_cache
+
 from clinworld.gates.case import CaseUnderCheck, Outcome
 from clinworld.gates.word_tables import texts_of
 from clinworld.schema.finding import Finding
@@ -31,9 +33,15 @@ def check(case: CaseUnderCheck) -> Outcome:
 
 def check_words(note: Note, profile: Profile) -> list[Finding]:
     """Words of the other sex in a note."""
-    told = "\n".join(texts_of(note)).casefold()
     return [
-        Finding(GATE, f"note {note.note_id}, day {note.day}", repr(word.word), f"the patient's sex is {profile.sex}")
-        for word in load_sex_words()
-        if word.what != profile.sex and word.word.casefold() in told and find_word(told, word)
+        Finding(GATE, f"note {note.note_id}, day {note.day}", repr(word), f"the patient's sex is {profile.sex}")
+        for word, sex in find_sex_words(texts_of(note))
+        if sex != profile.sex
     ]
+
+
+@lru_cache(maxsize=4096)
+def find_sex_words(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """(word, the sex that says it) for every such word in some texts."""
+    told = "\n".join(texts).casefold()
+    return tuple((word.word, word.what) for word in load_sex_words() if word.word.casefold() in told and find_word(told, word))

@@ -1,5 +1,6 @@
 """Every charted value lies inside its row's hard bounds, in the row's unit and decimals, on ascending days."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -39,9 +40,28 @@ def load_bounds(row: Analyte | Stream) -> Bounds:
 def check(case: CaseUnderCheck) -> Outcome:
     """Findings over all series of the whole chart."""
     findings: list[Finding] = []
-    for series in case.gold.chart.series:
-        findings += check_series(series, case.knowledge)
-    return Outcome(len(case.gold.chart.series), tuple(findings), "the chart holds no series")
+    charted = case.gold.chart.series
+    if not all_plain(charted, case.knowledge):
+        for series in charted:
+            findings += check_series(series, case.knowledge)
+    return Outcome(len(charted), tuple(findings), "the chart holds no series")
+
+
+def all_plain(charted: Sequence[Series], knowledge: Knowledge) -> bool:
+    """True when nothing is wrong with any series; all at once, because nearly every chart is so."""
+    rows = [find_row(series.name, knowledge) for series in charted]
+    for series, row in zip(charted, rows, strict=True):
+        if row is None or series.unit != row.ucum or series.decimals != row.decimals or not 0 < len(series.days) == len(series.ticks):
+            return False
+    if not charted:
+        return True
+    starts = np.cumsum([0, *(len(series.days) for series in charted)])
+    ticks, days = np.concatenate([series.ticks for series in charted]), np.concatenate([series.days for series in charted])
+    bounds = np.array([load_bounds(row) for row in rows if row is not None])
+    rises = days[1:] > days[:-1]
+    rises[starts[1:-1] - 1] = True  # from one series to the next
+    low, high = np.minimum.reduceat(ticks, starts[:-1]), np.maximum.reduceat(ticks, starts[:-1])
+    return bool(rises.all() and (low >= bounds[:, 0]).all() and (high <= bounds[:, 1]).all())
 
 
 def check_series(series: Series, knowledge: Knowledge) -> list[Finding]:

@@ -1,7 +1,5 @@
 """The item shows what was charted, neither more nor less: series, notes, orders and header up to the last day shown, in chart order."""
 
-import numpy as np
-
 from clinworld.core.units import print_tick
 from clinworld.gates.case import CaseUnderCheck, Outcome
 from clinworld.schema.finding import Finding
@@ -14,7 +12,9 @@ GATE = "view_is_the_chart"
 def check(case: CaseUnderCheck) -> Outcome:
     """Findings over everything the view holds."""
     item, gold, premise = case.item, case.gold, case.gold.premise
-    view, chart = item.record, gold.chart.until(item.record.last_day)
+    view, chart = item.record, gold.chart
+    last = view.last_day
+    charted_series = [series for series in chart.series if len(series.days) and int(series.days[0]) <= last]
     findings: list[Finding] = []
     for name, found, wanted in (
         ("item_id", item.item_id, gold.item_id),
@@ -22,16 +22,16 @@ def check(case: CaseUnderCheck) -> Outcome:
         ("window_days", item.window_days, premise.course_end_day - premise.index_day),
         ("target_event", item.target_event, premise.target_event),
         ("case_id", gold.case_id, premise.case_id),
-        ("series", [series.name for series in view.series], [series.name for series in chart.series]),
-        ("prescriptions", view.prescriptions, chart.prescriptions),
+        ("series", [series.name for series in view.series], [series.name for series in charted_series]),
+        ("prescriptions", view.prescriptions, tuple(order for order in chart.prescriptions if order.day <= last)),
         ("profile", view.profile, derive_profile(case)),
         ("chart profile", chart.profile, derive_profile(case)),
     ):
         if found != wanted:
             findings.append(Finding(GATE, name, f"{found}"[:120], f"charted {wanted}"[:120]))
-    for shown, charted in zip(view.series, chart.series, strict=False):
-        findings += compare_series(shown, charted)
-    notes = {note.note_id: note for note in chart.notes}
+    for shown, charted in zip(view.series, charted_series, strict=False):
+        findings += compare_series(shown, charted, last)
+    notes = {note.note_id: note for note in chart.notes if note.day <= last}
     for note in view.notes:
         if notes.pop(note.note_id, None) != note:
             findings.append(Finding(GATE, f"note {note.note_id}, day {note.day}", repr(note.text.en)[:60], "not charted like this"))
@@ -39,13 +39,20 @@ def check(case: CaseUnderCheck) -> Outcome:
     return Outcome(len(view.series) + len(view.notes) + len(view.prescriptions), tuple(findings), "an empty view")
 
 
-def compare_series(shown: Series, charted: Series) -> list[Finding]:
-    """The first day on which a shown series is not the charted one."""
-    if shown.name != charted.name or (np.array_equal(shown.days, charted.days) and np.array_equal(shown.ticks, charted.ticks)):
+def compare_series(shown: Series, charted: Series, last_day: int) -> list[Finding]:
+    """The first day on which a shown series is not the charted one up to `last_day`."""
+    n = len(shown.days)
+    is_whole = n == len(charted.days) or (n < len(charted.days) and int(charted.days[n]) > last_day)
+    if shown.name != charted.name:
+        return []  # named already: the series do not stand in chart order
+    if is_whole and (shown.days == charted.days[:n]).all() and (shown.ticks == charted.ticks[:n]).all():
         return []
-    wanted = dict(zip(charted.days.tolist(), charted.ticks.tolist(), strict=True))
+    part = charted.until(last_day)
+    wanted = dict(zip(part.days.tolist(), part.ticks.tolist(), strict=True))
     found = dict(zip(shown.days.tolist(), shown.ticks.tolist(), strict=True))
-    day = min(day for day in {*wanted, *found} if wanted.get(day) != found.get(day))
+    day = min((day for day in {*wanted, *found} if wanted.get(day) != found.get(day)), default=None)
+    if day is None:
+        return [Finding(GATE, shown.name, "a day that stands twice", "each day once")]
 
     def said(ticks: dict[int, int]) -> str:
         return print_tick(ticks[day], charted.decimals) if day in ticks else "nothing"

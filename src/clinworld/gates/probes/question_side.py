@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from clinworld.core.rng import Rng
-from clinworld.core.text import Wording, load_labels
+from clinworld.core.text import LANGUAGES, Wording, load_labels
 from clinworld.core.units import print_tick, readable_unit
+from clinworld.gates.noise import clear_change_pct
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.gold import ProbeGold
 from clinworld.schema.item import ProbeQuestion
@@ -55,56 +56,67 @@ def draw_false_premise(candidates: Sequence[Series], index_day: int, knowledge: 
     position = int(at.chance(0) * len(series.ticks))
     is_false = at.chance(1) < knowledge.parameter("probe.share_false_premise")
     tick = int(series.ticks[position])
-    said = false_tick(series, tick, knowledge) if is_false else tick
-    names = (knowledge.analytes.get(series.name) or knowledge.streams[series.name]).names
-    labels = load_labels(CLAIMS)
-    value = f"{print_tick(said, series.decimals)} {readable_unit(series.unit)}"
+    said = false_tick(series, tick, knowledge, at.chance(2)) if is_false else tick
     day = int(series.days[position])
-    claim = Wording(
-        labels.say("claim_value", "en", name=names.en, day=day, value=value),
-        labels.say("claim_value", "zh", name=names.zh, day=day, value=value),
-    )
+    claim = say_claim(series, print_tick(said, series.decimals), day, knowledge)
     variant = "false" if is_false else "true"
     question = ProbeQuestion("false_premise", "claim", series.name, (day, day), claim)
     return question, ProbeGold("false_premise", variant, series.name, (CONTRADICTS if is_false else CONSISTENT,))
 
 
-def false_tick(series: Series, tick: int, knowledge: Knowledge) -> int:
-    """A value the record contradicts: one reference width beyond the interval, on the side the true value is not."""
-    row = knowledge.analytes.get(series.name)
+def say_claim(series: Series, value: str, day: int, knowledge: Knowledge) -> Wording:
+    """What the patient says a value was, in both languages."""
+    names = (knowledge.analytes.get(series.name) or knowledge.streams[series.name]).names
+    labels, said = load_labels(CLAIMS), f"{value} {readable_unit(series.unit)}"
+    return Wording(*(labels.say("claim_value", each, name=names.say(each), day=day, value=said) for each in LANGUAGES))
+
+
+def false_tick(series: Series, tick: int, knowledge: Knowledge, side: float) -> int:
+    """A value the record contradicts and nobody could call impossible: twice what noise seldom produces, up or down by `side` (0–1).
+
+    So that a claim's truth cannot be told without the record; it turns round where it would leave the hard bounds.
+    """
+    analyte = knowledge.analytes.get(series.name)
+    row = analyte or knowledge.streams[series.name]
+    share = 2 * clear_change_pct(analyte, knowledge) / 100 if analyte else knowledge.parameter("probe.false_share_of_value")
+    step = max(2, round(share * abs(tick)))
     scale = 10**series.decimals
-    if row is None or row.ref_high_m is None:
-        return tick + max(1, round(abs(tick) * knowledge.parameter("probe.false_share_of_value")))
-    low = row.ref_low_m or 0.0
-    width = row.ref_high_m - low
-    above = round((row.ref_high_m + width) * scale)
-    return above if tick < row.ref_high_m * scale else max(1, round(max(low - width, low / 2) * scale))
+    wanted = tick + step if side < 0.5 else tick - step
+    return wanted if row.hard_low * scale < wanted < row.hard_high * scale else 2 * tick - wanted
 
 
 def draw_no_op(candidates: Sequence[Series], index_day: int, knowledge: Knowledge, rng: Rng, case_id: str) -> Probe | None:
-    """A question about a window of a series that holds no reading, or one that holds several."""
-    length = int(knowledge.parameter("probe.window_days"))
-    least = int(knowledge.parameter("probe.least_points"))
-    wants_gap = rng.at(case_id, "probe", "no_op").chance() < knowledge.parameter("probe.share_gap")
-    windows = {series.name: find_window(series, index_day, length, least, is_gap=wants_gap) for series in candidates}
-    able = [series for series in candidates if windows[series.name] is not None]
-    if not able:
-        wants_gap = not wants_gap
-        windows = {series.name: find_window(series, index_day, length, least, is_gap=wants_gap) for series in candidates}
-        able = [series for series in candidates if windows[series.name] is not None]
+    """A question about a window of a series that holds no reading, or one that holds some.
+
+    Asked of a series that has both kinds of window where there is one, so that the series does not tell the answer.
+    """
+    length, least = int(knowledge.parameter("probe.window_days")), int(knowledge.parameter("probe.least_points"))
+    windows = {
+        is_gap: {each.name: found for each in candidates if (found := find_window(each, index_day, length, least, is_gap=is_gap))}
+        for is_gap in (True, False)
+    }
+    both = [series for series in candidates if series.name in windows[True] and series.name in windows[False]]
+    able = both or [series for series in candidates if series.name in windows[True] or series.name in windows[False]]
     if not able:
         return None
     series = pick_by_name(able, rng, case_id, "no_op")
-    expected = (NO_DATA,) if wants_gap else (PRESENT, UNRELIABLE)
-    question = ProbeQuestion("no_op", "window", series.name, windows[series.name], None)
-    return question, ProbeGold("no_op", "gap" if wants_gap else "covered", series.name, expected)
+    wants_gap = rng.at(case_id, "probe", "no_op").chance() < knowledge.parameter("probe.share_gap")
+    is_gap = wants_gap if series.name in windows[wants_gap] else not wants_gap
+    question = ProbeQuestion("no_op", "window", series.name, windows[is_gap][series.name], None)
+    return question, ProbeGold("no_op", "gap" if is_gap else "covered", series.name, (NO_DATA,) if is_gap else (PRESENT, UNRELIABLE))
 
 
 def find_window(series: Series, index_day: int, length: int, least: int, *, is_gap: bool) -> tuple[int, int] | None:
-    """A window of `length` days up to T without a reading (`is_gap`), or with at least `least`; None when there is none."""
+    """A window of `length` days up to T without a reading (`is_gap`), or with enough; None when there is none.
+
+    Enough is `least` readings, and one in a series that is read so seldom that no window holds as many: otherwise a series that is
+    read seldom would mean a gap.
+    """
     starts = np.arange(0, index_day - length + 2)
     if not len(starts):
         return None
+    if not is_gap and len(series.days) and int(np.median(np.diff(series.days, prepend=series.days[0] - length))) >= length:
+        least = 1
     counts = np.searchsorted(series.days, starts + length) - np.searchsorted(series.days, starts)
     fitting = np.flatnonzero(counts == 0) if is_gap else np.flatnonzero(counts >= least)
     if not len(fitting):
