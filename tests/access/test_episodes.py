@@ -32,7 +32,7 @@ def test_each_round_shows_the_record_to_its_own_day_and_an_unusable_reply_keeps_
         assert turn is not None and (turn.turn, turn.day) == (place, day)
         shown = parse_delivered(turn.prompt, "en")
         assert shown.last_day == day and max(series.days[-1] for series in shown.series.values()) <= day
-        assert f"review {place + 1} of 11" in turn.prompt and "<earlier>" not in turn.prompt
+        assert f"review {place + 1} of 11" in turn.prompt and "Your answer on" not in turn.prompt
     assert ask([""] * 11) is None
 
 

@@ -23,13 +23,13 @@ READABLE = (
 
 def one_series(name: str, days: list[int], values: list[float]) -> str:
     text = render_record(Record(make_record().profile, 400, (make_series(name, days, values),), (), ()), "en", knowledge())
-    return text.split("## Measurements\n")[1].split("\n\n## Notes")[0].partition("\n")[2]
+    return text.split("\n## ")[2].split("\n", 2)[2].rstrip("\n")
 
 
-def test_a_daily_series_stands_in_two_week_rows_with_a_dot_where_nothing_was_measured() -> None:
-    days = [0, 1, 3, 4, 8, 13, 14, 15]
+def test_a_daily_series_stands_in_four_week_rows_with_a_dot_where_nothing_was_measured() -> None:
+    days = [0, 1, 3, 4, 8, 27, 28, 29]
     assert one_series("weight", days, [98, 97.9, 97.5, 97.4, 97, 96.9, 96.8, 96.0]) == (
-        "d0: 98.0 97.9 . 97.5 97.4 d8: 97.0 d13: 96.9\nd14: 96.8 96.0"
+        "d0: 98.0 97.9 . 97.5 97.4 d8: 97.0 d27: 96.9\nd28: 96.8 96.0"
     )
 
 
@@ -42,14 +42,14 @@ def test_a_weekly_series_says_its_step_and_stands_in_rows() -> None:
     text = render_record(
         Record(make_record().profile, 90, (make_series("carb_pct", [0, 7, 14, 28, 35], [45, 46, 44, 47, 66]),), (), ()), "en", knowledge()
     )
-    assert "one value every 7 days)\nd0: 45 46 44 . 47 66\n" in text
+    assert "every 7 days)\nd0: 45 46 44 . 47 66\n" in text
 
 
 def test_not_measured_normal_and_negative_are_three_different_things() -> None:
     text = one_series("gi_symptom_score", [0, 1, 3, 4, 5], [0, 1.2, 0, 0.5, 0])
     assert text == "d0: 0.0 1.2 . 0.0 0.5 0.0"
     absent = render_record(make_record(), "en", knowledge())
-    assert "crp" not in absent and "neither zero nor normal" in load_labels(LABELS).say("how_to_read", "en")
+    assert "crp" not in absent and "not measured, neither zero nor normal" in load_labels(LABELS).say("how_to_read", "en")
 
 
 def test_every_value_carries_exactly_its_decimals() -> None:

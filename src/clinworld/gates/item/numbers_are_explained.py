@@ -1,0 +1,76 @@
+"""Around the record, a delivered text holds no number but those of the question, the prompt's own text and the appended questions.
+
+So a hidden value planted there is found however it is printed, and a number the record prints anyway raises no alarm. What stands inside
+the record is compared value by value (`prompts_show_the_view`), what stands in notes is searched (`notes_give_nothing_away`).
+"""
+
+from functools import lru_cache
+from pathlib import Path
+
+from clinworld.access.prompt import OUTPUT_TOKENS, PROBES, load_template
+from clinworld.access.record_text import CLOSE, LABELS, OPEN
+from clinworld.access.view import MAX_ROUNDS
+from clinworld.core.tables import load_csv
+from clinworld.core.text import Language
+from clinworld.gates.case import CaseUnderCheck, Outcome
+from clinworld.gates.hidden_values import explain, find_worded, hidden_forms, hidden_words
+from clinworld.gates.printed_numbers import read_numbers, readings_of
+from clinworld.knowledge.load import Knowledge
+from clinworld.schema.finding import Finding
+
+CONTROLS = ("a_prompt_as_it_is_delivered", "a_prompt_with_a_planted_value")
+GATE = "numbers_are_explained"
+
+
+def check(case: CaseUnderCheck) -> Outcome:
+    """Findings over every prompt of the item."""
+    if not case.prompts:
+        return Outcome(0, (), "the item causes no prompt")
+    allowed = own_readings(case)
+    forms, words = hidden_forms(case), hidden_words(case)
+    findings: list[Finding] = []
+    seen: set[str] = set()
+    for prompt in case.prompts:
+        frame = strip_record(prompt.text)
+        if frame in seen:
+            continue
+        seen.add(frame)
+        known = allowed | readings_of([str(prompt.day)])
+        for number in read_numbers(frame):
+            if number.readings[0] not in known and number.readings[-1] not in known:
+                found = f"the number {number.text!r}{explain(number, forms)}"
+                findings.append(Finding(GATE, f"prompt {prompt.name}", found, "numbers of the question and the prompt's text only"))
+        for said, name in find_worded([frame], words):
+            findings.append(Finding(GATE, f"prompt {prompt.name}", f"{said!r}, which is {name}", "hidden values are not delivered"))
+    return Outcome(len(case.prompts), tuple(findings))
+
+
+def strip_record(text: str) -> str:
+    """A prompt without its record."""
+    start, end = text.find(f"{OPEN}\n"), text.rfind(f"\n{CLOSE}")
+    return text[:start] + text[end + 1 :] if 0 <= start < end else text
+
+
+def own_readings(case: CaseUnderCheck) -> frozenset[str]:
+    """Every number that may stand around the record of this item's prompts."""
+    item = case.item
+    claims = [probe.claim.say(item.language) for probe in item.probes if probe.claim]
+    days = [str(day) for probe in item.probes for day in probe.days or ()]
+    rounds = range(1, min(MAX_ROUNDS, 1 + item.window_days // item.cadence_days) + 1)
+    names = [probe.about for probe in item.probes]
+    own = [str(item.index_day), str(item.index_day + item.window_days), str(item.cadence_days), *days, *map(str, rounds), *claims, *names]
+    template = case.reader.pack.folder / f"prompt.{item.language}.md"
+    return readings_of(own) | printed_readings(template, item.language, item.target_event, case.knowledge)
+
+
+@lru_cache(maxsize=64)
+def printed_readings(template: Path, language: Language, target_event: str, knowledge: Knowledge) -> frozenset[str]:
+    """The numbers of a prompt file, of the labels and question texts, of the outcome rule and of the names of drivers."""
+    rule = knowledge.outcomes[target_event]
+    texts = [load_template(template), target_event, rule.names.say(language), str(OUTPUT_TOKENS)]
+    texts += [f"{100 * rule.min_change_frac:g} %", f"{rule.min_change_kg:g}", str(rule.smoothing_readings), str(rule.persist_days)]
+    texts += [f"{100 * knowledge.parameter('probe.dead_zone'):g} %"]
+    texts += [f"{driver.id} {driver.names.say(language)}" for driver in knowledge.drivers.values()]
+    texts += [row[language] for table in (LABELS, PROBES) for row in load_csv(table, ("id", "en", "zh"))]
+    texts += [str(number) for number in range(1, 4)]  # appended questions are numbered
+    return readings_of(texts)
