@@ -1,8 +1,7 @@
 """Numbers an agent may not learn, as they could be printed: the declared controls and the true weights after the last day shown."""
 
-from collections.abc import Iterable
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from clinworld.gates.case import CaseUnderCheck
@@ -20,16 +19,56 @@ class Hidden(NamedTuple):
     is_unusual: bool
 
 
-def hidden_forms(case: CaseUnderCheck) -> dict[str, Hidden]:
-    """Canonical reading → the hidden number it would give away. A later entry never replaces an earlier, more telling one."""
-    forms: dict[str, Hidden] = {}
-    for name, value in hidden_controls(case.gold.premise):
-        for form in (*round_forms(value), *share_forms(value)):
-            forms.setdefault(form, Hidden(name, is_unusual(form)))
-    for day, tick in enumerate(case.gold.truth_weight_ticks):
-        if day > case.item.record.last_day and tick % 10:
-            forms.setdefault(canonical_of(tick / TRUTH_SCALE), Hidden(f"true weight on day {day}", True))
-    return forms
+class HiddenNumbers:
+    """The hidden numbers of one case, found by reading. Exact forms of controls come before true weights."""
+
+    def __init__(self, case: CaseUnderCheck) -> None:
+        self._case = case
+        self._forms: dict[str, Hidden] = {}
+        for name, value in hidden_controls(case.gold.premise):
+            for form in (*round_forms(value), *share_forms(value)):
+                self._forms.setdefault(form, Hidden(name, is_unusual(form)))
+
+    @cached_property
+    def _later_weights(self) -> dict[int, int]:
+        # True weights after the last day shown that need two decimals, in ticks → the first day they are true on.
+        ticks, last = self._case.gold.truth_weight_ticks, self._case.item.record.last_day
+        return {tick: day for day, tick in reversed(list(enumerate(ticks))) if day > last and tick % 10}
+
+    def name(self, number: PrintedNumber) -> Hidden | None:
+        """What a printed number would give away, or None."""
+        for reading in number.readings:
+            if reading in self._forms:
+                return self._forms[reading]
+            if reading[-3:-2] == "." and (day := self._later_weights.get(int(reading.replace(".", "")))) is not None:
+                return Hidden(f"true weight on day {day}", True)
+        return None
+
+    def explain(self, number: PrintedNumber) -> str:
+        """What a number would give away, in words; "" when nothing hidden is printed like it."""
+        hidden = self.name(number)
+        return f", which is {hidden.name}" if hidden else ""
+
+    @cached_property
+    def words(self) -> dict[str, str]:
+        """Wordings of the hidden fractions → what they are."""
+        found: dict[str, str] = {}
+        for name, value in hidden_controls(self._case.gold.premise):
+            form = canonical_of(value)
+            for said in say_in_words(form) if is_unusual(form) else ():
+                found.setdefault(said, name)
+        return found
+
+    def find_worded(self, text: str) -> list[tuple[str, str]]:
+        """(wording, what it is) of every hidden number said in words."""
+        folded = text.casefold()
+        return [(said, name) for said, name in self.words.items() if said in folded]
+
+
+@lru_cache(maxsize=2)
+def hidden_numbers(case: CaseUnderCheck) -> HiddenNumbers:
+    """The hidden numbers of a case; the gates that look for them share one."""
+    return HiddenNumbers(case)
 
 
 def hidden_controls(premise: Premise) -> list[tuple[str, float]]:
@@ -71,24 +110,3 @@ def is_unusual(form: str) -> bool:
 def significant(form: str) -> int:
     """Significant digits of a canonical form."""
     return len(Decimal(form.rstrip("%")).normalize().as_tuple().digits)
-
-
-def hidden_words(case: CaseUnderCheck) -> dict[str, str]:
-    """Wordings of the hidden fractions → what they are."""
-    found: dict[str, str] = {}
-    for name, value in hidden_controls(case.gold.premise):
-        form = canonical_of(value)
-        for said in say_in_words(form) if is_unusual(form) else ():
-            found.setdefault(said, name)
-    return found
-
-
-def explain(number: PrintedNumber, forms: dict[str, Hidden]) -> str:
-    """What a number would give away, in words; "" when nothing hidden is printed like it."""
-    return next((f", which is {forms[reading].name}" for reading in number.readings if reading in forms), "")
-
-
-def find_worded(texts: Iterable[str], words: dict[str, str]) -> list[tuple[str, str]]:
-    """(wording, what it is) of every hidden number said in words."""
-    folded = "\n".join(texts).casefold()
-    return [(said, name) for said, name in words.items() if said in folded]

@@ -74,6 +74,12 @@ def canonical(value: Decimal) -> str:
     return (text.rstrip("0").rstrip(".") or "0") if "." in text else text
 
 
+@lru_cache(maxsize=8192)
+def read_line(line: str) -> tuple[PrintedNumber, ...]:
+    """The numbers of one line; kept, because most lines of a prompt are the same in every prompt."""
+    return tuple(read_numbers(line))
+
+
 def readings_of(texts: Iterable[str]) -> frozenset[str]:
     """Every reading of every number in some texts."""
     return frozenset(reading for text in texts for number in read_numbers(text) for reading in number.readings)

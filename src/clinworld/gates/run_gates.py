@@ -1,6 +1,7 @@
 """Runs the gates a pack names, on one item or on a batch. The folder is the registry: a gate's name is its file's name."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,14 @@ from clinworld.schema.item import Item
 __all__ = ["Prompt", "check_batch", "check_item", "gate_names"]
 
 
+@lru_cache
 def gate_names(level: str) -> tuple[str, ...]:
     """Names of all gates of a level, "item" or "batch"."""
     folder = Path(__file__).parent / level
     return tuple(sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__"))
 
 
+@lru_cache
 def find_gate(level: str, name: str) -> Callable[[Any], Outcome]:
     """The `check` function of a gate; an unknown name is a PackError."""
     if name not in gate_names(level):

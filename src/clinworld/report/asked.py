@@ -11,7 +11,7 @@ from clinworld.schema.gold import GoldRow
 from clinworld.schema.item import Item
 from clinworld.schema.pack import Pack
 
-MOST_ITEMS, MOST_REPLIES = 3, 12
+MOST_ITEMS, MOST_REPLIES = 3, 20
 _FIRST = {"agent": 0, "replay": 1, "control": 2, "oracle": 3}
 
 

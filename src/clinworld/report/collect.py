@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from clinworld.core.errors import StampMismatch, StoreError
 from clinworld.core.text import Language
 from clinworld.knowledge.load import Knowledge
 from clinworld.packs.load import LoadedPack
-from clinworld.provenance.stamps import describe_difference
+from clinworld.provenance.stamps import compute_stamps, describe_difference
 from clinworld.report.asked import choose_asked
 from clinworld.report.boards import Judgeable, build_boards, find_weak_baselines
 from clinworld.report.content import (
@@ -27,7 +28,6 @@ from clinworld.report.rows_in_force import choose_rows, require_one_stamp, table
 from clinworld.report.settings import draw_settings
 from clinworld.run.batch_check import refuse_gated, require_intact
 from clinworld.run.batch_files import Batch, BatchFacts, ItemEntry
-from clinworld.run.run_batch import current_stamps
 from clinworld.schema.cell import Cell, Evaluation, Response
 from clinworld.schema.finding import Finding
 from clinworld.schema.gold import GoldRow
@@ -80,7 +80,7 @@ def _read(source: ReportSource, as_judged: str | None) -> _Read:
     refuse_gated(batch)
     require_intact(batch)
     facts = batch.facts()
-    current = current_stamps(facts, source.pack)
+    current = _current_stamps(facts, source.pack)
     try:
         gold, missing = batch.gold_rows(), ""
     except StoreError as problem:
@@ -92,6 +92,12 @@ def _read(source: ReportSource, as_judged: str | None) -> _Read:
     known = {entry.item.item_id for entry in entries}
     kept = tuple(row for row in rows.rows if row.cell.item_id in known)
     return _Read(source, facts, entries, gold, missing, kept, rows.superseded, tuple(batch.responses()), current)
+
+
+def _current_stamps(facts: BatchFacts, pack: LoadedPack) -> dict[str, str]:
+    """What a verdict made now would carry: the program's own stamps, and the world stamp the batch was built under."""
+    stamps = compute_stamps(pack.pack.folder, knowledge=[Path(folder) for folder in facts.knowledge_folders]).to_row()
+    return stamps | {"world": facts.stamps.get("world", stamps["world"])}
 
 
 def _language(reads: Sequence[_Read]) -> Language:
@@ -201,10 +207,14 @@ def _count_item_gates(audit: Sequence[Mapping[str, Any]], declared: Sequence[str
             count["passed"],
             count["failed"],
             count["unmeasured"] + count["not_run"],
-            min(reasons[name], key=lambda reason, name=name: (-reasons[name][reason], reason)) if reasons.get(name) else "",
+            _commonest(reasons.get(name, Counter())),
         )
         for name, count in states.items()
     )
+
+
+def _commonest(reasons: Counter[str]) -> str:
+    return min(reasons, key=lambda reason: (-reasons[reason], reason), default="")
 
 
 def _knowledge_use(items: Sequence[Item], knowledge: Knowledge) -> KnowledgeUse:

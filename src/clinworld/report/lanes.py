@@ -119,7 +119,7 @@ def draw_doses(doses: Sequence[tuple[int, str, str]], frame: Frame, y: float) ->
     for step, (day, label, short) in enumerate(doses):
         end = doses[step + 1][0] if step + 1 < len(doses) else frame.last_day
         x, width = frame.x(day), round(frame.x(end) - frame.x(day), 1)
-        text = short if text_width(short) + TEXT_PAD <= width else (short.split(" ")[0] if text_width(short.split(" ")[0]) + 4 <= width else "")
+        text = next((words for words in (short, short.split(" ")[0]) if text_width(words) + TEXT_PAD <= width), "")
         bars.append(Bar(x, y, max(1.0, width - 1), ROW_HEIGHT - 2, f"step{min(step, 4)}", label, text, round(x + TEXT_PAD / 2, 1)))
     return Lane(say("lane:dose", frame.language), "doses", y, ROW_HEIGHT, tuple(bars)) if bars else None
 
@@ -164,7 +164,8 @@ def draw_notes(chart: Record, origins: Sequence[NoteOrigin], frame: Frame, y: fl
         if (kind == "panel") == panel:
             label = say("mark:note", frame.language, day=note.day, kind=say(f"origin:{kind}", frame.language))
             text = note.text.say(frame.language)
-            marks.append(Mark(frame.x(note.day), y + NOTES_HEIGHT / 2, kind + (" hidden" if note.day > frame.index_day else ""), label + text))
+            late = " hidden" if note.day > frame.index_day else ""
+            marks.append(Mark(frame.x(note.day), y + NOTES_HEIGHT / 2, kind + late, label + text))
     if not marks:
         return None
     marks.sort(key=lambda mark: (order.get(mark.kind.split(" ")[0], -1), mark.x, mark.label))

@@ -144,7 +144,7 @@ def draw_compact(gold: GoldRow, index_day: int, *, title: str) -> Compact:
 
 
 def _stack_lanes(drawn: Drawn, knowledge: Knowledge, frame: Frame) -> tuple[Lane, ...]:
-    y = TOP + PLOT_HEIGHT + LANE_GAP
+    y = float(TOP + PLOT_HEIGHT + LANE_GAP)
     lanes: list[Lane] = []
     doses = [(step.day, dose_text(step, knowledge, frame.language), f"{step.dose:g} {step.unit}") for step in drawn.chart.prescriptions]
     for lane in (
@@ -175,7 +175,8 @@ def _faulty_days(faults: Sequence[ChartFault], name: str) -> frozenset[int]:
 
 def _dots(series: Series | None, frame: Frame, faulty: frozenset[int]) -> tuple[str, str]:
     """Paths of zero-length strokes, which round caps make dots; faulty readings are drawn apart."""
-    shown, hidden = [], []
+    shown: list[str] = []
+    hidden: list[str] = []
     if series is not None:
         for day, value in zip(series.days.tolist(), series.values().tolist(), strict=True):
             if day not in faulty:

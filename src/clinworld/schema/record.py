@@ -91,7 +91,9 @@ class Record:
         return next((series for series in self.series if series.name == name), None)
 
     def until(self, day: int) -> "Record":
-        """The part of the chart that existed at the end of a day. Series without a value yet are left out."""
+        """The part of the chart that existed at the end of a day; itself when that is all. Series without a value yet are left out."""
+        if day == self.last_day and all(len(series.days) and series.days[-1] <= day for series in self.series):
+            return self
         cut = tuple(part for series in self.series if len((part := series.until(day)).days))
         return Record(
             profile=self.profile,

@@ -13,12 +13,13 @@ CONTROLS = ("charts_that_end_with_their_courses", "charts_that_all_end_on_one_da
 
 def check(batch: tuple[Sequence[tuple[Item, GoldRow]], Knowledge]) -> Outcome:
     """One finding when all charts stop on the same day though their courses do not."""
-    pairs, _ = batch
+    pairs, knowledge = batch
     if len(pairs) < 2:
         return Outcome(0, (), "needs at least 2 items")
-    last_days = {max(int(series.days[-1]) for series in gold.chart.series if len(series.days)) for _, gold in pairs}
+    last_days = {max((int(series.days[-1]) for series in gold.chart.series if len(series.days)), default=-1) for _, gold in pairs}
     ends = {gold.premise.course_end_day for _, gold in pairs}
-    if len(last_days) == 1 and last_days != ends:
-        found = f"every chart ends on day {last_days.pop()}"
+    most = knowledge.parameter("horizon.most_days_short")
+    if len(last_days) == 1 and (len(ends) > 1 or max(ends) - max(last_days) > most):
+        found = f"every chart ends on day {max(last_days)}"
         return Outcome(len(pairs), (Finding("hard_wired_horizon", "last charted days", found, f"courses end on days {sorted(ends)[:6]}"),))
     return Outcome(len(pairs))

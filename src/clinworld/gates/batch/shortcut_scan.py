@@ -1,10 +1,12 @@
 """No bookkeeping feature tells the outcome: counts, days, lengths, devices, ids and wording are scanned one by one.
 
 Medicine may predict the answer, bookkeeping may not. The largest AUC over all features is compared with its null from label
-permutations; a planted shortcut must be found at the same n, else the scan is unmeasured.
+permutations; a planted shortcut must be found at the same n, else the scan is unmeasured and says how many items it needs.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +23,21 @@ CONTROLS = ("bookkeeping_without_a_shortcut", "a_planted_evidence_row")
 Reals = NDArray[np.float64]
 
 
+PLANTED = "planted"
+SEED = 0
+DRAWS = 3  # simulated batches that all have to show the planted shortcut
+FEWEST_EVENTS, MOST_EVENTS = 4, 256
+SIMULATED_PERMUTATIONS = 299
+
+
+class Rules(NamedTuple):
+    """The p below which a scan names a shortcut, the permutations of its null, and the share of labels a planted one misses."""
+
+    limit: float
+    permutations: int
+    flips: float
+
+
 class Scan(NamedTuple):
     """The strongest feature, its AUC (0.5–1), and the permutation p of the largest AUC over all features."""
 
@@ -33,33 +50,36 @@ def check(batch: tuple[Sequence[tuple[Item, GoldRow]], Knowledge]) -> Outcome:
     """One finding when bookkeeping separates the outcomes beyond chance."""
     pairs, knowledge = batch
     labels = np.array([gold.gold.event_occurs for _, gold in pairs], dtype=bool)
-    limit, permutations = knowledge.parameter("shortcut.p"), int(knowledge.parameter("shortcut.permutations"))
-    if min(labels.sum(), (~labels).sum()) < 2:
-        return Outcome(0, (), f"needs both outcomes, each at least twice; there are {int(labels.sum())} events in {len(labels)} items")
-    names, features = read_features([item for item, _ in pairs])
-    planted = plant(labels, knowledge.parameter("shortcut.planted_flips"))
-    power = scan([*names, "planted"], np.vstack([features, planted]), labels, permutations)
-    if power.p > limit:
-        needed = items_needed(limit)
-        return Outcome(0, (), f"a planted shortcut is not found with {len(labels)} items (p {power.p:.3f}); about {needed} are needed")
-    found = scan(names, features, labels, permutations)
-    if found.p <= limit:
-        place = f"feature {found.feature}, n {len(labels)}"
-        return Outcome(len(names), (Finding("shortcut_scan", place, f"AUC {found.auc:.2f}, p {found.p:.3f}", f"p above {limit:g}"),))
-    return Outcome(
-        len(names), (), f"{len(names)} features, n {len(labels)}: largest AUC {found.auc:.2f} ({found.feature}), p {found.p:.3f}"
+    rules = Rules(
+        knowledge.parameter("shortcut.p"), int(knowledge.parameter("shortcut.permutations")), knowledge.parameter("shortcut.planted_flips")
     )
+    names, features = read_features([item for item, _ in pairs])
+    events, n = int(labels.sum()), len(labels)
+    power = None
+    if events and comb(n, events) * rules.limit >= 2:  # else no shuffle of so few labels is rare enough
+        power = scan([*names, PLANTED], np.vstack([features, plant(labels, rules.flips)]), labels, rules.permutations)
+    if power is None or power.feature != PLANTED or power.p > rules.limit:
+        needed = items_needed(len(names), rules)
+        found = f"{n} items, {events} of them events" + (f" (p {power.p:.3f})" if power else "")
+        return Outcome(0, (), f"a planted shortcut is not found with {found}; about {needed} items, half of them events, are needed")
+    found_in = scan(names, features, labels, rules.permutations)
+    told = f"{len(names)} features, n {n}: largest AUC {found_in.auc:.2f} ({found_in.feature}), p {found_in.p:.3f}; planted p {power.p:.3f}"
+    if found_in.p <= rules.limit:
+        place = f"feature {found_in.feature}, n {n}"
+        finding = Finding("shortcut_scan", place, f"AUC {found_in.auc:.2f}, p {found_in.p:.3f}", f"p above {rules.limit:g}")
+        return Outcome(len(names), (finding,), told)
+    return Outcome(len(names), (), told)
 
 
 def read_features(items: Sequence[Item]) -> tuple[list[str], Reals]:
-    """Bookkeeping features [feature, item] of what is shown at T."""
+    """Bookkeeping features [feature, item] of what is shown at T; those that never vary are left out. An item's place in the batch
+    is no feature: nothing delivered carries it."""
     rows: list[dict[str, float]] = []
-    for position, item in enumerate(items):
+    for item in items:
         shown = item.record.until(item.index_day)
         texts = [note.text.say(item.language) + (note.context.say(item.language) if note.context else "") for note in shown.notes]
         days = [note.day for note in shown.notes]
         row = {
-            "position": float(position),
             "item_id": float(int(item.item_id[:8], 16)),
             "n_series": float(len(shown.series)),
             "n_notes": float(len(shown.notes)),
@@ -94,7 +114,7 @@ def scan(names: Sequence[str], features: Reals, labels: NDArray[np.bool_], permu
     if not len(names):
         return Scan("none", 0.5, 1.0)
     ranks = np.array([mid_ranks(row) for row in features])
-    order = np.argsort(Rng(0).at("shortcut", "permutations").uniform(permutations * len(labels)).reshape(permutations, -1), axis=1)
+    order = np.argsort(Rng(SEED).at("shortcut", "permutations").uniform(permutations * len(labels)).reshape(permutations, -1), axis=1)
     shuffled = labels[order]
     observed = largest_auc(ranks, labels[None, :])[:, 0]
     null = largest_auc(ranks, shuffled).max(axis=0)
@@ -112,15 +132,39 @@ def mid_ranks(values: Reals) -> Reals:
 
 
 def largest_auc(ranks: Reals, labels: NDArray[np.bool_]) -> Reals:
-    """AUC folded to 0.5–1 for each [feature, labelling]."""
+    """AUC folded to 0.5–1 for each [feature, labelling]. Ranks are halves of whole numbers, so every sum is exact."""
     n_event = labels.sum(axis=1)
     n_other = labels.shape[1] - n_event
-    sums = np.array([ranks[:, row].sum(axis=1) for row in labels]).T
+    sums = ranks @ labels.T.astype(np.float64)
     auc = (sums - n_event * (n_event + 1) / 2) / (n_event * n_other)
     folded: Reals = np.maximum(auc, 1.0 - auc)
     return folded
 
 
-def items_needed(limit: float) -> int:
-    """Roughly how many items, half of them events, a shortcut right in nine of ten needs to be found."""
-    return 2 * max(8, round(np.log(1.0 / limit) * 2.5))
+@lru_cache(maxsize=256)
+def items_needed(features: int, rules: Rules) -> int:
+    """The fewest items, half of them events, with which a planted shortcut is found beside so many features that tell nothing.
+
+    Found in each of a few simulated batches, by doubling and halving; at most 512.
+    """
+
+    def suffices(events: int) -> bool:
+        return all(finds_planted(2 * events, features, rules, draw) for draw in range(DRAWS))
+
+    high = FEWEST_EVENTS
+    while high < MOST_EVENTS and not suffices(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return 2 * high
+
+
+def finds_planted(n: int, features: int, rules: Rules, draw: int) -> bool:
+    """Whether a scan of `n` simulated items, half of them events, finds a planted shortcut among features drawn at random."""
+    labels = np.arange(n) < n // 2
+    noise = Rng(SEED).at("shortcut", "needed", draw).uniform(max(1, features) * n).reshape(-1, n)
+    names = [*map(str, range(len(noise))), PLANTED]
+    found = scan(names, np.vstack([noise, plant(labels, rules.flips)]), labels, SIMULATED_PERMUTATIONS)
+    return found.feature == PLANTED and found.p <= rules.limit

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from clinworld.access.leaks import check_words
 from clinworld.gates.case import CaseUnderCheck, Outcome
-from clinworld.gates.hidden_values import find_worded, hidden_forms, hidden_words
-from clinworld.gates.printed_numbers import read_numbers
+from clinworld.gates.hidden_values import hidden_numbers
+from clinworld.gates.printed_numbers import read_line
 from clinworld.gates.word_tables import texts_of
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.finding import Finding
@@ -24,7 +24,7 @@ HAN = re.compile(r"[\u3400-\u9fff]")
 
 def check(case: CaseUnderCheck) -> Outcome:
     """Findings over the notes of the whole chart."""
-    forms, words = hidden_forms(case), hidden_words(case)
+    hidden = hidden_numbers(case)
     findings: list[Finding] = []
     for note in case.gold.chart.notes:
         place, texts = f"note {note.note_id}, day {note.day}", texts_of(note)
@@ -32,10 +32,12 @@ def check(case: CaseUnderCheck) -> Outcome:
             findings.append(Finding(GATE, place, "an empty text", "said in both languages"))
         findings += [Finding(GATE, place, repr(word), "notes give no answer away") for word in find_words(texts, case.knowledge)]
         findings += [Finding(GATE, place, repr(text), "one language a text") for text in mixed_languages(note)]
-        for number in read_numbers("\n".join(texts)):
-            hidden = [forms[reading] for reading in number.readings if reading in forms and forms[reading].is_unusual]
-            findings += [Finding(GATE, place, f"{number.text!r}, which is {each.name}", "hidden values are not told") for each in hidden[:1]]
-        findings += [Finding(GATE, place, f"{said!r}, which is {name}", "hidden values are not told") for said, name in find_worded(texts, words)]
+        told = "\n".join(texts)
+        for number in read_line(told):
+            if (each := hidden.name(number)) is not None and each.is_unusual:
+                findings.append(Finding(GATE, place, f"{number.text!r}, which is {each.name}", "hidden values are not told"))
+        for said, name in hidden.find_worded(told):
+            findings.append(Finding(GATE, place, f"{said!r}, which is {name}", "hidden values are not told"))
     return Outcome(len(case.gold.chart.notes), tuple(findings), "no note is charted")
 
 

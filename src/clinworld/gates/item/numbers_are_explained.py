@@ -13,8 +13,8 @@ from clinworld.access.view import MAX_ROUNDS
 from clinworld.core.tables import load_csv
 from clinworld.core.text import Language
 from clinworld.gates.case import CaseUnderCheck, Outcome
-from clinworld.gates.hidden_values import explain, find_worded, hidden_forms, hidden_words
-from clinworld.gates.printed_numbers import read_numbers, readings_of
+from clinworld.gates.hidden_values import hidden_numbers
+from clinworld.gates.printed_numbers import read_line, readings_of
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.finding import Finding
 
@@ -26,22 +26,22 @@ def check(case: CaseUnderCheck) -> Outcome:
     """Findings over every prompt of the item."""
     if not case.prompts:
         return Outcome(0, (), "the item causes no prompt")
-    allowed = own_readings(case)
-    forms, words = hidden_forms(case), hidden_words(case)
+    allowed, hidden = own_readings(case), hidden_numbers(case)
     findings: list[Finding] = []
     seen: set[str] = set()
     for prompt in case.prompts:
         frame = strip_record(prompt.text)
-        if frame in seen:
-            continue
-        seen.add(frame)
-        known = allowed | readings_of([str(prompt.day)])
-        for number in read_numbers(frame):
-            if number.readings[0] not in known and number.readings[-1] not in known:
-                found = f"the number {number.text!r}{explain(number, forms)}"
-                findings.append(Finding(GATE, f"prompt {prompt.name}", found, "numbers of the question and the prompt's text only"))
-        for said, name in find_worded([frame], words):
-            findings.append(Finding(GATE, f"prompt {prompt.name}", f"{said!r}, which is {name}", "hidden values are not delivered"))
+        place, known = f"prompt {prompt.name}", allowed | {str(prompt.day)}
+        for line in frame.split("\n"):
+            if line in seen:
+                continue
+            for number in read_line(line):
+                if number.readings[0] not in known and number.readings[-1] not in known:
+                    found = f"the number {number.text!r}{hidden.explain(number)}"
+                    findings.append(Finding(GATE, place, found, "numbers of the question and the prompt's text only"))
+        seen.update(frame.split("\n"))
+        for said, name in hidden.find_worded(prompt.text):
+            findings.append(Finding(GATE, place, f"{said!r}, which is {name}", "hidden values are not delivered"))
     return Outcome(len(case.prompts), tuple(findings))
 
 

@@ -12,8 +12,8 @@ from clinworld.core.errors import AnswerInvalid
 from clinworld.core.tables import load_csv
 from clinworld.core.text import Language
 from clinworld.gates.case import CaseUnderCheck, Outcome, Prompt
-from clinworld.gates.hidden_values import explain, hidden_forms
-from clinworld.gates.printed_numbers import canonical_of, read_numbers, readings_of
+from clinworld.gates.hidden_values import hidden_numbers
+from clinworld.gates.printed_numbers import canonical_of, read_line, readings_of
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.finding import Finding
 from clinworld.schema.record import Record
@@ -62,8 +62,9 @@ def compare(delivered: Delivered, view: Record) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if delivered.last_day != view.last_day:
         found.append(("first line", f"day {delivered.last_day}"))
-    if [series.name for series in view.series] != list(delivered.series):
-        found.append(("measurements", "other series: " + ", ".join(delivered.series)))
+    names = {series.name for series in view.series}
+    if names != set(delivered.series):
+        found.append(("measurements", "other series: " + ", ".join(sorted(names ^ set(delivered.series)))))
     for series in view.series:
         said = delivered.series.get(series.name)
         if said is not None and list(said.days) != series.days.tolist():
@@ -98,9 +99,9 @@ def check_headings(prompt: Prompt, body: str, view: Record, case: CaseUnderCheck
     known |= frozenset().union(*(row_readings(name, language, case.knowledge) for name in dict.fromkeys(rows))) | label_readings(language)
     lines = [line for line in body.split("\n") if line and not is_values(line)]
     return [
-        Finding(GATE, f"prompt {prompt.name}, {line[:30]}", f"the number {number.text!r}{explain(number, hidden_forms(case))}", ALLOWED)
+        Finding(GATE, f"prompt {prompt.name}, {line[:30]}", f"the number {number.text!r}{hidden_numbers(case).explain(number)}", ALLOWED)
         for line in lines
-        for number in read_numbers(line)
+        for number in read_line(line)
         if number.readings[0] not in known
     ]
 

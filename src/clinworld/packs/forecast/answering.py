@@ -6,8 +6,8 @@ from pathlib import Path
 from clinworld.core.tables import load_csv
 from clinworld.core.text import Language, load_labels
 
-TEXTS = Path(__file__).with_name("control_texts.csv")
-NUMBERS = Path(__file__).with_name("control_numbers.csv")
+TEXTS = Path(__file__).with_name("controls_texts.csv")
+NUMBERS = Path(__file__).with_name("controls_numbers.csv")
 
 
 def say(label: str, language: Language, **values: object) -> str:

@@ -1,7 +1,7 @@
 """The honest reader: what can be said from a delivered text by comparing each series with its own past.
 
 It sees the text of the prompt and nothing else. Faulty home readings are discounted by the clinic scale; a cause counts when its series
-has moved by enough, and by more than noise. What it looks for stands in `reader_rules.csv`.
+has moved by enough, and by more than noise. What it looks for stands in `controls_reader_rules.csv`.
 """
 
 from bisect import bisect_right
@@ -18,7 +18,7 @@ from clinworld.core.tables import load_csv
 from clinworld.packs.forecast.answering import number, say
 from clinworld.packs.forecast.appended import answer_appended
 
-RULES = Path(__file__).with_name("reader_rules.csv")
+RULES = Path(__file__).with_name("controls_reader_rules.csv")
 HOME_SCALE, CLINIC_SCALE = "weight", "weight_clinic"
 
 
