@@ -92,6 +92,11 @@ def save(name: str, numbers: dict[str, Any]) -> None:
     """Write results/NAME.json with the date and the machine."""
     RESULTS.mkdir(exist_ok=True)
     machine = {"python": platform.python_version(), "cores": os.cpu_count(), "machine": platform.machine()}
-    document = {"date": time.strftime("%Y-%m-%d"), "command": " ".join(["python", "bench/" + Path(sys.argv[0]).name, *sys.argv[1:]]), **machine, **numbers}
+    document = {
+        "date": time.strftime("%Y-%m-%d"),
+        "command": " ".join(["python", "bench/" + Path(sys.argv[0]).name, *sys.argv[1:]]),
+        **machine,
+        **numbers,
+    }
     (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     print(f"\nwritten: bench/results/{name}.json (peak of this script {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB)")

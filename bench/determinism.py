@@ -40,7 +40,9 @@ def pythons() -> list[Path]:
         folder = CACHE / f"python{version}"
         if not (folder / "bin" / "python").exists():
             subprocess.run([str(path), "-m", "venv", str(folder)], check=True)
-        subprocess.run([str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", str(ROOT)], check=True)
+        subprocess.run(
+            [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", str(ROOT)], check=True
+        )
         subprocess.run([str(folder / "bin" / "python"), "-m", "pip", "install", "-q", str(ROOT)], check=True)
         found.append(folder / "bin" / "python")
     return found

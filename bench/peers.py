@@ -125,17 +125,27 @@ def main() -> None:
                 folder.mkdir()
                 sides[label] = measure_peer(job, folder), measure_ours(job, folder)
         theirs, ours = sides["example-ew"]
-        rows.append(("build+verify example-ew, CPU s", *compare(theirs.cpu_s["build"] + theirs.cpu_s["verify"], ours.cpu_s["build"] + ours.cpu_s["verify"]), "8"))
+        rows.append(
+            (
+                "build+verify example-ew, CPU s",
+                *compare(theirs.cpu_s["build"] + theirs.cpu_s["verify"], ours.cpu_s["build"] + ours.cpu_s["verify"]),
+                "8",
+            )
+        )
         marginal = [margin(sides["early_warning-20"][i], sides["early_warning-20-one"][i]) for i in (0, 1)]
         rows.append(("build+verify per further case of early_warning-20, CPU s", *compare(marginal[0], marginal[1]), "20 (aim 50)"))
         for name in ("example-ew", "early_warning-20"):
             theirs, ours = sides[name]
-            rows.append((f"offline run per cell, {name}, CPU s", *compare(theirs.cpu_s["run"] / theirs.cells, ours.cpu_s["run"] / ours.cells), "50"))
+            rows.append(
+                (f"offline run per cell, {name}, CPU s", *compare(theirs.cpu_s["run"] / theirs.cells, ours.cpu_s["run"] / ours.cells), "50")
+            )
         theirs, ours = sides["early_warning-20"]
         rows.append(("peak memory, early_warning-20, MB", *compare(max(theirs.peak_mb.values()), max(ours.peak_mb.values())), "1"))
         for column, what in ((2, "whole prompt"), (1, "record alone")):
             both = per_point(prompt_bytes_peer(theirs.out), column), per_point(prompt_bytes_ours(ours.out), column)
-            rows.append((f"bytes per data point and event, {what}", both[0], both[1], f"{100 * both[1] / both[0]:.0f} %", "at most 50 % (aim 40 %)"))
+            rows.append(
+                (f"bytes per data point and event, {what}", both[0], both[1], f"{100 * both[1] / both[0]:.0f} %", "at most 50 % (aim 40 %)")
+            )
         numbers = {name: [side._asdict() | {"out": ""} for side in pair] for name, pair in sides.items()}
     print_table(("measure", "haenv 1.3.2", "clinworld", "ratio", "wanted"), rows)
     save("peers", {"table": rows, "sides": numbers})

@@ -51,7 +51,7 @@ import builtins, io, os
 opened = []
 real = io.open
 def spy(file, *a, **k):
-    if 'clinworld' in str(file) and not str(file).endswith(('.py', '.pyc')): opened.append(str(file))
+    if {str(PACKAGE)!r} in str(file) and not str(file).endswith(('.py', '.pyc')): opened.append(str(file))
     return real(file, *a, **k)
 builtins.open = io.open = spy
 import importlib

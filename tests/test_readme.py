@@ -10,7 +10,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 READMES = ("README.md", "README.zh.md")
-PAGES = sorted([ROOT / name for name in READMES] + list((ROOT / "docs").glob("*.md")) + [ROOT / "bench" / "README.md", ROOT / "CONTRIBUTING.md"])
+PAGES = sorted(
+    [ROOT / name for name in READMES] + list((ROOT / "docs").glob("*.md")) + [ROOT / "bench" / "README.md", ROOT / "CONTRIBUTING.md"]
+)
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 

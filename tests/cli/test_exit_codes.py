@@ -71,7 +71,7 @@ def test_each_ending_has_its_documented_code(job, tmp_path, capsys, monkeypatch)
     ("arguments", "says"),
     [
         (("biuld", "x"), "biuld"),
-        (("build",), "job"),
+        (("build",), "JOB"),
         (("build", "example-ew", "--wrokers", "2"), "wrokers"),
         (("build", "example-ww"), "example-ew"),
         (("build", "example-ew", "--language", "fr"), "allowed: en, zh"),
@@ -113,7 +113,14 @@ def test_the_help_of_a_verb_lists_its_options(verb, capsys):
 def test_json_is_one_document_and_nothing_else(job, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     good = job()
-    for arguments in (("build", good), ("verify", good), ("run", good, "--offline"), ("report", good), ("inputs", "streams"), ("inputs", good)):
+    for arguments in (
+        ("build", good),
+        ("verify", good),
+        ("run", good, "--offline"),
+        ("report", good),
+        ("inputs", "streams"),
+        ("inputs", good),
+    ):
         code, out, _ = run(capsys, *arguments, "--json")
         assert code == 0
         assert isinstance(orjson.loads(out), dict)

@@ -43,7 +43,9 @@ def inputs(what: str, /, *, knowledge: Path | None = None, pack: tuple[Path, ...
         return _list_kind(what, knowledge, console)
     if not Path(what).exists() and what not in [path.stem for path in packaged_jobs()] and "/" not in what and not what.endswith(".yaml"):
         options = (*KINDS, "jobs", *(path.stem for path in packaged_jobs()))
-        raise UsageError("inputs", f"{what!r} is neither a kind nor a job", allowed_values(options, most=30), nearest=nearest_match(what, options))
+        raise UsageError(
+            "inputs", f"{what!r} is neither a kind nor a job", allowed_values(options, most=30), nearest=nearest_match(what, options)
+        )
     return _list_job(what, knowledge, pack, console)
 
 

@@ -83,7 +83,9 @@ def run(
         summary = rejudge_batch(chosen, setting.pack, setting.knowledge)
     else:
         probe_set = "all" if probes else "none"
-        summary = run_answers(chosen, setting, agent, console, offline=offline, episode=episode, probe_set=probe_set, repeats=repeats, limit=limit)
+        summary = run_answers(
+            chosen, setting, agent, console, offline=offline, episode=episode, probe_set=probe_set, repeats=repeats, limit=limit
+        )
     for remark in summary.remarks[:MOST_REMARKS]:
         console.say(f"  {remark}")
     console.finish(f"{summary.line()} {chosen.folder / 'eval.jsonl'}", summary.document())

@@ -79,8 +79,12 @@ class CaseUnderCheck:
 
 
 class Outcome(NamedTuple):
-    """What a gate saw: how many things it looked at, and what was wrong. Nothing looked at is unmeasured, with the reason."""
+    """What a gate saw: how many things it looked at, and what was wrong. Nothing looked at is unmeasured, with the reason.
+
+    `told` is what a reader is owed when something was looked at: sizes, p, power.
+    """
 
     checked: int
     findings: tuple[Finding, ...] = ()
     reason: str = ""
+    told: str = ""

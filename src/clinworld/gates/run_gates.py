@@ -53,4 +53,5 @@ def check_batch(pairs: Sequence[tuple[Item, GoldRow]], knowledge: Knowledge) -> 
 def read_outcome(name: str, outcome: Outcome) -> GateResult:
     """A gate's answer as a state."""
     state = "failed" if outcome.findings else ("passed" if outcome.checked else "unmeasured")
-    return GateResult(name, state, outcome.findings, outcome.reason, outcome.checked)  # type: ignore[arg-type]  # one of the literals
+    reason = outcome.told if outcome.checked else outcome.reason
+    return GateResult(name, state, outcome.findings, reason, outcome.checked)  # type: ignore[arg-type]  # one of the literals

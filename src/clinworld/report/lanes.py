@@ -10,7 +10,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.report.wording import say, say_name, text_width
 from clinworld.schema.record import ChartFault, NoteOrigin, Record, Series
 
-ROW_HEIGHT, CLUE_HEIGHT, NOTES_HEIGHT = 16, 30, 18
+ROW_HEIGHT, CLUE_HEIGHT, CLUE_HEAD, NOTES_HEIGHT = 16, 28, 13, 18
 LEAST_BAR = 4.0
 TEXT_PAD = 6.0
 GAP_STEPS = 4  # a longer stretch without a reading breaks the line
@@ -136,11 +136,11 @@ def draw_clue(chart: Record, driver: str, knowledge: Knowledge, frame: Frame, y:
     low, high = float(values.min()), float(values.max())
     note = f"{name}, {low:.{series.decimals}f}\u2013{high:.{series.decimals}f} {readable_unit(series.unit)}"
     line, dots = _line(series, frame, low, high)
-    return Lane(say("lane:clue", frame.language), "clue", y, CLUE_HEIGHT, line=line, dots=dots, note=note)
+    return Lane(say("lane:clue", frame.language), "clue", y, CLUE_HEIGHT + CLUE_HEAD, line=line, dots=dots, note=note)
 
 
 def _line(series: Series, frame: Frame, low: float, high: float) -> tuple[str, str]:
-    """Paths of a line and of its dots within a strip that starts at y = 0. A gap of several usual steps breaks the line."""
+    """Paths of a line and of its dots within a strip, below its heading, from y = 0 on. A gap of several usual steps breaks the line."""
     parts: list[str] = []
     dots: list[str] = []
     days = series.days.tolist()

@@ -112,7 +112,9 @@ def build_batch(
         gates = check_batch(pairs, knowledge) if pairs else ()
         former = list_batches(out, job.job_id)
         emitted = [case for case in built if case.is_emitted]
-        drift, rebuild = describe_rebuild(draft.row_digests(), {c.item.item_id: c.prompt_digests for c in emitted if c.item}, job.digest, stamps, former)
+        drift, rebuild = describe_rebuild(
+            draft.row_digests(), {c.item.item_id: c.prompt_digests for c in emitted if c.item}, job.digest, stamps, former
+        )
         gates = (*gates, drift)
         facts = BatchFacts(
             job_id=job.job_id,

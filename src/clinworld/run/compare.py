@@ -36,7 +36,9 @@ def describe_rebuild(
         return GateResult(GATE, "passed", checked=len(rows)), ""
     what = _what_changed(batch, rows, seal.rows, prompts)
     if same_rules:
-        finding = Finding(GATE, f"item {changed[0]}", f"{len(changed)} rows differ from batch {batch.stamp} ({what})", "the same job gives the same bytes")
+        finding = Finding(
+            GATE, f"item {changed[0]}", f"{len(changed)} rows differ from batch {batch.stamp} ({what})", "the same job gives the same bytes"
+        )
         return GateResult(GATE, "failed", (finding,), checked=len(rows)), what
     why = "the job was edited" if facts.job_digest != job_digest else describe_difference(facts.stamps, stamps)
     return GateResult(GATE, "unmeasured", reason=f"not comparable: {why}"), f"Differs from batch {batch.stamp}: {what}; {why}."

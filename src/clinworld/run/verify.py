@@ -105,13 +105,17 @@ def verify_item(entry: ItemEntry, gold: GoldRow, pack: LoadedPack, knowledge: Kn
     for name, digest in digests.items():
         if digest != entry.prompt_digests.get(name):
             found = f"digest {digest[:12]}, built with {entry.prompt_digests.get(name, 'none')[:12]}"
-            findings.append(str(Finding("prompts_as_built", f"item {item.item_id}, {name}", found, "the prompt on disk is the prompt asked")))
+            findings.append(
+                str(Finding("prompts_as_built", f"item {item.item_id}, {name}", found, "the prompt on disk is the prompt asked"))
+            )
     if is_private(gold.premise.seed):
         return _Checked(rows, len(prompts), _leaking(gates), findings)  # the draws cannot be repeated without the seed
     shown = item.record.until(item.index_day)
     probes, answers = draw_probes(shown, item.index_day, knowledge, Rng(gold.premise.seed), gold.case_id)
     if probes != item.probes or answers != gold.probes:
-        findings.append(str(Finding("probes_rederive", f"item {item.item_id}", "other probe questions or replies", "they follow from the record")))
+        findings.append(
+            str(Finding("probes_rederive", f"item {item.item_id}", "other probe questions or replies", "they follow from the record"))
+        )
     return _Checked(rows, len(prompts), _leaking(gates), findings)
 
 

@@ -24,15 +24,17 @@ def check(batch: tuple[Sequence[tuple[Item, GoldRow]], Knowledge]) -> Outcome:
     """One finding when the association (phi) of footprint and kind is too large."""
     pairs, knowledge = batch
     least = int(knowledge.parameter("footprint.least_events"))
-    told = [[(gold.chart, note.day, kind) for note, kind in list_events(gold)] for _, gold in pairs]
-    n_real = sum(kind == REAL for events in told for _, _, kind in events)
-    n_everyday = sum(map(len, told)) - n_real
+    by_chart = [[(gold.chart, note.day, kind) for note, kind in list_events(gold)] for _, gold in pairs]
+    n_real = sum(kind == REAL for events in by_chart for _, _, kind in events)
+    n_everyday = sum(map(len, by_chart)) - n_real
     if min(n_real, n_everyday) < least:
         return Outcome(0, (), f"needs {least} events of each kind, there are {n_real} real and {n_everyday} everyday")
     table = np.zeros((2, 2))
-    for events in told:
+    for events in by_chart:
+        if not events:
+            continue
         days = np.array([day for _, day, _ in events], dtype=np.int64)
-        traced = leave_footprints(events[0][0], days, knowledge.parameter("footprint.z")) if events else days
+        traced = leave_footprints(events[0][0], days, knowledge.parameter("footprint.z"))
         for (_, _, kind), is_traced in zip(events, traced.tolist(), strict=True):
             table[int(kind == REAL), int(is_traced)] += 1
     n = int(table.sum())
@@ -44,7 +46,7 @@ def check(batch: tuple[Sequence[tuple[Item, GoldRow]], Knowledge]) -> Outcome:
     shares = [float(row[1] / row.sum()) for row in table]
     told = f"phi {phi:.2f} over {n} events; {shares[1]:.0%} of real and {shares[0]:.0%} of everyday events leave a footprint"
     findings = (Finding("footprint", "streams around events", told, f"phi at most {most:.2f}"),) if abs(phi) >= most else ()
-    return Outcome(n, findings, told)
+    return Outcome(n, findings, told=told)
 
 
 def list_events(gold: GoldRow) -> list[tuple[Note, str]]:

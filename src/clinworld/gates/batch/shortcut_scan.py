@@ -67,8 +67,8 @@ def check(batch: tuple[Sequence[tuple[Item, GoldRow]], Knowledge]) -> Outcome:
     if found_in.p <= rules.limit:
         place = f"feature {found_in.feature}, n {n}"
         finding = Finding("shortcut_scan", place, f"AUC {found_in.auc:.2f}, p {found_in.p:.3f}", f"p above {rules.limit:g}")
-        return Outcome(len(names), (finding,), told)
-    return Outcome(len(names), (), told)
+        return Outcome(len(names), (finding,), told=told)
+    return Outcome(len(names), told=told)
 
 
 def read_features(items: Sequence[Item]) -> tuple[list[str], Reals]:

@@ -31,7 +31,9 @@ def check(case: CaseUnderCheck) -> Outcome:
         wanted = 0 if fault.kind == LEFT_OUT else len(fault.days)
         if present != wanted:
             findings.append(Finding("artifacts_act", place, f"{present} of its {len(fault.days)} days charted", f"{wanted} are expected"))
-    findings += [Finding("artifacts_act", f"{fault.kind}, day {min(fault.days)}", "not declared", "no fault stands without a plan") for fault in left]
+    findings += [
+        Finding("artifacts_act", f"{fault.kind}, day {min(fault.days)}", "not declared", "no fault stands without a plan") for fault in left
+    ]
     return Outcome(len(case.gold.premise.artifacts), tuple(findings), "no artifact declared")
 
 

@@ -21,7 +21,11 @@ def check(case: CaseUnderCheck) -> Outcome:
         told[kind] += 1
         by_t[kind] += note.day <= day
     counts = (
-        (f"everyday complaints up to day {day}", by_t["benign"] + by_t["distractor"] + by_t["look_alike"], round(premise.density.symptom_rate * weeks)),
+        (
+            f"everyday complaints up to day {day}",
+            by_t["benign"] + by_t["distractor"] + by_t["look_alike"],
+            round(premise.density.symptom_rate * weeks),
+        ),
         (f"life events up to day {day}", by_t["life"], round(premise.density.life_event_rate * weeks)),
         (f"told symptoms up to day {day}", by_t["real"], sum(symptom.day <= day for symptom in premise.symptoms)),
         ("told symptoms", told["real"], len(premise.symptoms)),

@@ -35,7 +35,10 @@ def check(case: CaseUnderCheck) -> Outcome:
             findings.append(Finding(GATE, place, "a series no clinician is asked about", "clinician_reads"))
         findings += check_reply(place, question, gold, series, case.knowledge)
     abouts = [question.about for question in asked]
-    findings += [Finding(GATE, "probes", f"two about {name}", "each about its own series") for name in sorted({a for a in abouts if abouts.count(a) > 1})]
+    findings += [
+        Finding(GATE, "probes", f"two about {name}", "each about its own series")
+        for name in sorted({a for a in abouts if abouts.count(a) > 1})
+    ]
     return Outcome(len(asked), tuple(findings), "the record allows no appended question")
 
 
