@@ -1,4 +1,6 @@
+import io
 import re
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -9,29 +11,6 @@ from clinworld.provenance.source_text import python_form, split_csv_columns, spl
 SOURCE = '''"""Module."""
 
 import re  # why
-
-
-def strip_comments(source: str) -> str:
-    """The same by the standard tokenizer: slow, and the second opinion here."""
-    lines = source.replace("\r\n", "\n").split("\n")
-    previous = tokenize.NEWLINE
-    for token in reversed(list(tokenize.generate_tokens(io.StringIO("\n".join(lines)).readline))):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
-    text = "\n".join(lines)
-    spans: list[tuple[int, int]] = []
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type in (tokenize.NL, tokenize.COMMENT, tokenize.ENCODING):
-            continue
-        if token.type == tokenize.STRING and previous in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT):
-            spans.append((token.start[0], token.end[0]))
-        previous = token.type
-    lines = text.split("\n")
-    for first, last in spans:
-        for row in range(first - 1, last):
-            lines[row] = ""
-    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 class Box:
@@ -87,6 +66,32 @@ def test_comments_docstrings_and_layout_do_not_change_the_form_of_python(changed
 def test_changed_code_or_text_changes_the_form_of_python(former, later):
     assert former in SOURCE
     assert python_form(SOURCE.replace(former, later)) != python_form(SOURCE)
+
+
+def strip_comments(source: str) -> str:
+    """Python source without comments, docstrings and blank lines; equal text means equal code.
+
+    Only comment and docstring spans are cut from the text, because token streams differ between Python versions.
+    """
+    lines = source.replace("\r\n", "\n").split("\n")
+    previous = tokenize.NEWLINE
+    for token in reversed(list(tokenize.generate_tokens(io.StringIO("\n".join(lines)).readline))):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    text = "\n".join(lines)
+    spans: list[tuple[int, int]] = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in (tokenize.NL, tokenize.COMMENT, tokenize.ENCODING):
+            continue
+        if token.type == tokenize.STRING and previous in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT):
+            spans.append((token.start[0], token.end[0]))
+        previous = token.type
+    lines = text.split("\n")
+    for first, last in spans:
+        for row in range(first - 1, last):
+            lines[row] = ""
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 @pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.slow)])
