@@ -5,6 +5,7 @@ rows `d14: 97.2 . 96.8` (one value a step from the labelled day, `.` where none 
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import get_args
 
@@ -32,6 +33,7 @@ _LEADS = np.array([" ", f" {DOT} ", f" {DOT} {DOT} "], dtype=object)
 Days = NDArray[np.int64]
 
 
+@lru_cache(maxsize=2)  # one record is printed with and without appended questions in turn
 def render_record(record: Record, language: Language, knowledge: Knowledge) -> str:
     """The whole text of a record, between `<record>` and `</record>` lines."""
     labels = load_labels(LABELS)

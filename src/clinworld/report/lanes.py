@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from clinworld.core.text import Language
-from clinworld.core.units import readable_unit
+from clinworld.access.record_text import LABELS as RECORD_LABELS
+from clinworld.access.record_text import render_unit
+from clinworld.core.text import Language, load_labels
 from clinworld.knowledge.load import Knowledge
 from clinworld.report.wording import say, say_name, text_width
 from clinworld.schema.record import ChartFault, NoteOrigin, Record, Series
@@ -134,7 +135,7 @@ def draw_clue(chart: Record, driver: str, knowledge: Knowledge, frame: Frame, y:
     name = say_name(knowledge, "streams", series.name, frame.language)
     values = series.values()
     low, high = float(values.min()), float(values.max())
-    note = f"{name}, {low:.{series.decimals}f}\u2013{high:.{series.decimals}f} {readable_unit(series.unit)}"
+    note = f"{name}, {low:.{series.decimals}f}\u2013{high:.{series.decimals}f} {render_unit(series.unit, frame.language, load_labels(RECORD_LABELS))}"
     line, dots = _line(series, frame, low, high)
     return Lane(say("lane:clue", frame.language), "clue", y, CLUE_HEIGHT + CLUE_HEAD, line=line, dots=dots, note=note)
 

@@ -179,15 +179,10 @@ def _batch_gates(part: ReportPart, language: Language) -> str:
     rows = []
     for batch in part.batches:
         for gate in batch.gates:
-            reason = gate.reason if gate.state != "passed" or _is_measured(gate.reason) else ""
-            told = "; ".join(str(finding) for finding in gate.findings) or reason
+            told = "; ".join(str(finding) for finding in gate.findings) or gate.reason
             said = _why(told, language) if told else say("none", language)
             rows.append([_name("batch_gate", gate.gate, language), say(f"state:{gate.state}", language), str(gate.checked), said])
     return _table(head, rows)
-
-
-def _is_measured(reason: str) -> bool:
-    return any(character.isdigit() for character in reason)
 
 
 def _provenance(part: ReportPart, language: Language) -> str:

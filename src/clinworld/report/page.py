@@ -76,7 +76,6 @@ def _environment(language: Language) -> Environment:
         "name": partial(_name, language),
     }
     environment.filters.update(filters)
-    environment.tests["search_digit"] = lambda text: any(character.isdigit() for character in text)
     return environment
 
 

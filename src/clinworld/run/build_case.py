@@ -128,7 +128,7 @@ def make_gold(item_id: str, premise: Premise, course: Course, chart: Chart, pack
 def render_prompts(item: Item, pack: LoadedPack, knowledge: Knowledge) -> tuple[tuple[Prompt, ...], dict[str, str]]:
     """Every prompt the item can cause before any reply, and the digest of each opening prompt.
 
-    Later rounds are rendered as they are when the earlier replies were unusable.
+    Later rounds are rendered as they are when the earlier replies were unusable. A prompt that only begins another is left out.
     """
     prompts: list[Prompt] = []
     digests: dict[str, str] = {}
@@ -136,10 +136,12 @@ def render_prompts(item: Item, pack: LoadedPack, knowledge: Knowledge) -> tuple[
         for probe_set in ("none", "all"):
             opening = _turn(item, pack, knowledge, episode, probe_set, ())
             digests[f"{episode}/{probe_set}"] = digest_bytes(opening.prompt.encode())
+            if prompts and opening.prompt.startswith(prompts[-1].text):
+                prompts.pop()
             prompts.append(Prompt(f"{episode}/{probe_set}/{opening.turn}", opening.day, opening.prompt))
         replies: list[str] = [""]
-        while episode != "single" and (turn := next_turn(item, pack.pack, knowledge, episode, "none", replies)) is not None:
-            prompts.append(Prompt(f"{episode}/none/{turn.turn}", turn.day, turn.prompt))
+        while episode != "single" and (turn := next_turn(item, pack.pack, knowledge, episode, "all", replies)) is not None:
+            prompts.append(Prompt(f"{episode}/all/{turn.turn}", turn.day, turn.prompt))
             replies.append("")
     return tuple(prompts), digests
 

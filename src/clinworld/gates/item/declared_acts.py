@@ -1,6 +1,6 @@
 """What was declared for this case acted in it: symptoms, rates, distractors, findings. A mechanism that did nothing shows as zero.
 
-Faults in the measurements have their own gate (`artifacts_act`); what acts by chance (repeated readings, non-wear) may be absent in one case.
+Faults in the measurements have their own gate (`artifacts_act`); what acts by chance (repeated readings, non-wear) may be absent.
 """
 
 from clinworld.gates.case import CaseUnderCheck, Outcome

@@ -11,7 +11,7 @@ def check(case: CaseUnderCheck) -> Outcome:
     """Findings over the patient's devices and over the charted series."""
     devices = case.item.record.profile.devices
     names = {series.name for series in case.gold.chart.series if len(series.days)}
-    groups = {row.group for name in names if (row := case.knowledge.analytes.get(name))}
+    groups = {case.knowledge.analytes[name].group for name in names if name in case.knowledge.analytes}
     findings = [
         Finding("devices_record", f"device {device}", "no series of it is charted", "reports " + ", ".join(row.reports))
         for device in devices

@@ -1,6 +1,7 @@
 """The drug is indicated for the disease; its charted doses go by declared steps, spaced as its titration asks."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from clinworld.gates.case import CaseUnderCheck, Outcome
 from clinworld.knowledge.rows import Drug
@@ -50,7 +51,7 @@ def check_steps(orders: Sequence[Prescription], premise: Premise, drug: Drug) ->
         found = f"{orders[0].dose:g} on day {orders[0].day}" if orders else "none"
         return [Finding(GATE, "prescriptions", found, f"the first declared step of {declared} on day 0")]
     findings: list[Finding] = []
-    for before, after in zip(orders, orders[1:], strict=False):
+    for before, after in pairwise(orders):
         place = f"prescription, day {after.day}"
         if after.dose not in steps or before.dose not in steps or abs(steps.index(after.dose) - steps.index(before.dose)) != 1:
             findings.append(Finding(GATE, place, f"{before.dose:g} to {after.dose:g}", f"one step of {declared} at a time"))

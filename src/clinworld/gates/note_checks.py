@@ -1,0 +1,83 @@
+"""The ledger's checks of one note: when, what it says, and where it came from."""
+
+from clinworld.gates.case import CaseUnderCheck
+from clinworld.gates.item.ids_tell_nothing import FORM
+from clinworld.gates.item.notes_give_nothing_away import find_words
+from clinworld.gates.ledger_check import LedgerCheck, does_not_apply, passes
+from clinworld.gates.word_tables import RED_FLAGS, find_listed_word, texts_of
+from clinworld.knowledge.rows import BenignEvent
+from clinworld.schema.record import Note, NoteOrigin
+
+
+def check_note(note: Note, origin: NoteOrigin | None, case: CaseUnderCheck) -> list[LedgerCheck]:
+    """All checks of one note; a note without an origin gets those that need none."""
+    texts = texts_of(note)
+    words = find_words(texts, case.knowledge)
+    checks = [
+        passes("day_in_course", 0 <= note.day <= case.gold.premise.course_end_day, f"day {note.day}"),
+        passes("id_opaque", bool(FORM.match(note.note_id)), note.note_id),
+        passes("has_text", all(text.strip() for text in texts), "both languages"),
+        passes("no_answer_words", not words, ", ".join(words) or "clean in both languages"),
+        passes("origin_known", origin is not None, origin.kind if origin else "no origin on the gold side"),
+        passes("view_equals_chart", _is_viewed(note, case), f"shown up to day {case.item.record.last_day}"),
+    ]
+    if origin is None:
+        return checks
+    if origin.kind == "real":
+        return [*checks, *_check_real(note, case)]
+    if origin.kind == "panel":
+        known = origin.row in case.knowledge.analytes
+        return [*checks, passes("traceable_to_a_row", known, origin.row or "no row")]
+    return [*checks, *_check_everyday(note, origin, case)]
+
+
+def _is_viewed(note: Note, case: CaseUnderCheck) -> bool:
+    shown = next((each for each in case.item.record.notes if each.note_id == note.note_id), None)
+    return shown == note if note.day <= case.item.record.last_day else shown is None
+
+
+def _check_real(note: Note, case: CaseUnderCheck) -> list[LedgerCheck]:
+    told = [(s.day, s.text_en, s.text_zh) for s in case.gold.premise.symptoms]
+    contexts = [(s.day, s.context_en, s.context_zh) for s in case.gold.premise.symptoms]
+    context = (note.day, note.context.en, note.context.zh) if note.context else (note.day, "", "")
+    return [
+        passes("traceable_to_the_author", (note.day, note.text.en, note.text.zh) in told, "a declared symptom of that day and text"),
+        passes("context_declared", context in contexts, note.context.en if note.context else "none"),
+    ]
+
+
+def _check_everyday(note: Note, origin: NoteOrigin, case: CaseUnderCheck) -> list[LedgerCheck]:
+    red_flag = next((word for text in texts_of(note) if (word := find_listed_word(text, RED_FLAGS))), "")
+    real_days = {each.day for each in case.gold.chart.notes if (o := case.kinds.get(each.note_id)) is not None and o.kind == "real"}
+    checks = [
+        passes("no_red_flag", not red_flag, red_flag or "harmless in both languages"),
+        passes("no_collision_with_real", note.day not in real_days, f"day {note.day}"),
+    ]
+    if origin.kind == "look_alike":
+        condition = case.knowledge.conditions.get(origin.row)
+        known = condition is not None and any(row.text == note.text for row in condition.look_alikes)
+        return [*checks, passes("traceable_to_a_row", known, f"a look-alike of {origin.row or 'no condition'}")]
+    event = case.knowledge.events.get(origin.row)
+    if event is None:
+        return [*checks, passes("traceable_to_a_row", False, origin.row or "no row")]
+    is_told = event.text == note.text and event.context == note.context
+    checks.append(passes("traceable_to_a_row", is_told, event.id if is_told else f"not the text of {event.id}"))
+    return [*checks, *_check_event(note, event, case)]
+
+
+def _check_event(note: Note, event: BenignEvent, case: CaseUnderCheck) -> list[LedgerCheck]:
+    premise, patient = case.gold.premise, case.gold.premise.patient
+    shadowed = sorted({patient.disease, *patient.comorbidities, premise.driver} & set(event.shadows))
+    is_heavy = patient.bmi is not None and patient.bmi >= case.knowledge.parameter("events_heavy_bmi")
+    is_frail = is_heavy or patient.age_high >= case.knowledge.parameter("events_elderly_years")
+    in_ages = (event.age_low or 0) <= patient.age_low and (event.age_high is None or patient.age_high <= event.age_high)
+    fits = in_ages and event.sex in ("", patient.sex) and not (event.is_exertional and is_frail)
+    checks = [
+        passes("no_proxy_of_the_answer", not shadowed, ", ".join(shadowed) or "shadows nothing known"),
+        passes("plausible_for_the_patient", fits, "age, sex and exertion"),
+    ]
+    if note.day > case.item.index_day:
+        return [*checks, does_not_apply("topic_stands_once", "told after the index day")]
+    rows = [case.knowledge.events.get(o.row) for each in case.shown_notes if (o := case.kinds.get(each.note_id)) is not None]
+    times = sum(row is not None and row.topic == event.topic for row in rows)
+    return [*checks, passes("topic_stands_once", times == 1, f"{event.topic}, {times} times by day {case.item.index_day}")]
