@@ -12,6 +12,7 @@ from clinworld.schema.record import Series
 
 NAME = "charted_as_often_as_said"
 HOME_SCALE, CLINIC_SCALE = "weight", "weight_clinic"
+ON_GRID = ("evidence", "quality")
 RARE = 1e-6
 LEAST_RUNS = 5
 
@@ -23,7 +24,7 @@ def check_cadence(series: Series, row: Analyte | Stream, case: CaseUnderCheck) -
     if row.id == HOME_SCALE:
         wrong = check_home_scale(case).findings
         return passes(NAME, not wrong, "; ".join(map(str, wrong)) or f"{len(series.days)} weigh-ins")
-    if row.id == CLINIC_SCALE or not row.devices:
+    if row.id == CLINIC_SCALE or row.role in ON_GRID:
         step = int(case.knowledge.parameter("weight_clinic_days" if row.id == CLINIC_SCALE else "evidence_grid"))
         wanted = np.arange(0, case.gold.premise.course_end_day + 1, step)
         return passes(NAME, np.array_equal(series.days, wanted), f"{len(series.days)} values, every {step} days are {len(wanted)}")
@@ -54,4 +55,6 @@ def _by_chance(series: Series, row: Stream, case: CaseUnderCheck) -> LedgerCheck
     starts = series.days[:-1][gaps > 1]
     is_comb = len(starts) >= LEAST_RUNS and len(set(np.diff(starts).tolist())) == 1
     detail = f"{missing:.2f} of days missing, expected {expected:.2f} ± {most:.2f}; longest run {longest}, at most {allowed:.0f}"
-    return passes(NAME, abs(missing - expected) <= most and longest <= allowed and not is_comb, detail + (", at equal steps" if is_comb else ""))
+    return passes(
+        NAME, abs(missing - expected) <= most and longest <= allowed and not is_comb, detail + (", at equal steps" if is_comb else "")
+    )

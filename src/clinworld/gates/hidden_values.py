@@ -9,6 +9,7 @@ from clinworld.gates.printed_numbers import PrintedNumber, canonical_of, say_in_
 from clinworld.schema.premise import Premise
 
 TRUTH_SCALE = 100
+MOST_SHARE = 2  # a factor up to this is said as a percentage
 LEAST_DIGITS = 2  # significant digits from which a form is no coincidence, with a decimal part or a percent sign
 
 
@@ -40,7 +41,7 @@ class HiddenNumbers:
         for reading in number.readings:
             if reading in self._forms:
                 return self._forms[reading]
-            if reading[-3:-2] == "." and (day := self._later_weights.get(int(reading.replace(".", "")))) is not None:
+            if is_hundredths(reading) and (day := self._later_weights.get(int(reading.replace(".", "")))) is not None:
                 return Hidden(f"true weight on day {day}", True)
         return None
 
@@ -98,13 +99,20 @@ def round_forms(value: float) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def share_forms(value: float) -> tuple[str, ...]:
-    """A fraction as a percentage."""
-    return (canonical_of(round(100 * value, 6)) + "%",) if 0 < value <= 2 and value != round(value) else ()
+    """A fraction as a percentage, exact and rounded."""
+    if not 0 < value <= MOST_SHARE or value == round(value):
+        return ()
+    return tuple(f"{form}%" for form in round_forms(round(100 * value, 6)))
 
 
 def is_unusual(form: str) -> bool:
     """True for a form with a decimal part or a percent sign and at least two significant digits."""
     return ("." in form or form.endswith("%")) and significant(form) >= LEAST_DIGITS
+
+
+def is_hundredths(form: str) -> bool:
+    """True for a canonical form with exactly two decimals."""
+    return form[-3:-2] == "." and not form.endswith("%")
 
 
 def significant(form: str) -> int:

@@ -59,7 +59,7 @@ def read_forms(number: str) -> tuple[str, ...]:
         return (canonical(Decimal(plain)),)
     without, decimal = plain.replace(",", ""), plain.replace(",", ".", 1)
     readings = [canonical(Decimal(without))] if re.search(r",\d{3}", plain) else []
-    if decimal.count(".") == 1:
+    if plain.count(",") == 1 and decimal.count(".") == 1:
         readings.append(canonical(Decimal(decimal)))
     return tuple(readings)
 

@@ -33,7 +33,11 @@ def check_series(series: Series, case: CaseUnderCheck) -> list[LedgerCheck]:
         passes("values_possible", not wrong, "; ".join(map(str, wrong)) or f"{len(series.ticks)} values in unit, decimals and bounds"),
         passes("visible_by_index_day", n_shown > 0, f"{n_shown} of {len(series.ticks)} values by day {index_day}"),
         _viewed(series, case),
-        passes("device_backed", not needed or bool(set(needed) & set(case.item.record.profile.devices)), f"needs {' or '.join(needed) or 'none'}"),
+        passes(
+            "device_backed",
+            not needed or bool(set(needed) & set(case.item.record.profile.devices)),
+            f"needs {' or '.join(needed) or 'none'}",
+        ),
     ]
     if row is None:
         return checks
@@ -51,7 +55,9 @@ def _viewed(series: Series, case: CaseUnderCheck) -> LedgerCheck:
     view = case.item.record
     shown, part = view.find(series.name), series.until(view.last_day)
     if shown is None:
-        return passes("view_equals_chart", len(part.days) == 0, "not in the view" if len(part.days) else "first charted after the last day shown")
+        return passes(
+            "view_equals_chart", len(part.days) == 0, "not in the view" if len(part.days) else "first charted after the last day shown"
+        )
     differs = compare_series(shown, series, view.last_day)
     return passes("view_equals_chart", not differs, "; ".join(map(str, differs)) or f"{len(shown.days)} values up to day {view.last_day}")
 

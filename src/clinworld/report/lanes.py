@@ -135,7 +135,8 @@ def draw_clue(chart: Record, driver: str, knowledge: Knowledge, frame: Frame, y:
     name = say_name(knowledge, "streams", series.name, frame.language)
     values = series.values()
     low, high = float(values.min()), float(values.max())
-    note = f"{name}, {low:.{series.decimals}f}\u2013{high:.{series.decimals}f} {render_unit(series.unit, frame.language, load_labels(RECORD_LABELS))}"
+    unit = render_unit(series.unit, frame.language, load_labels(RECORD_LABELS))
+    note = f"{name}, {low:.{series.decimals}f}\u2013{high:.{series.decimals}f} {unit}"
     line, dots = _line(series, frame, low, high)
     return Lane(say("lane:clue", frame.language), "clue", y, CLUE_HEIGHT + CLUE_HEAD, line=line, dots=dots, note=note)
 

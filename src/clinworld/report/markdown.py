@@ -92,7 +92,6 @@ def _scores(lines: Sequence[AgentScore], language: Language) -> str:
         [say("row:ceiling", language), *none, *(_bound(each.ceiling, language) for each in dimensions)],
     ]
     for line in lines[:MOST_ROWS]:
-        label = "" if line.kind == "agent" else f" ({say(f'source:{line.source}', language)})"
         headline = (
             f"{print_number(line.headline, 3)} {print_interval(line.headline_interval, 3)}".strip()
             if line.headline is not None
@@ -102,7 +101,7 @@ def _scores(lines: Sequence[AgentScore], language: Language) -> str:
         causes = "".join(f"; {count} {_name('cause', cause, language)}" for cause, count in line.unanswered.items())
         rows.append(
             [
-                plain(line.agent) + label,
+                _agent(line, language),
                 f"{line.answered}/{line.cells}{causes}",
                 headline,
                 factor,
@@ -111,6 +110,11 @@ def _scores(lines: Sequence[AgentScore], language: Language) -> str:
         )
     more = len(lines) - MOST_ROWS
     return _table(head, rows) + (f"\n\n{say('and_more', language, count=more)}" if more > 0 else "")
+
+
+def _agent(line: AgentScore, language: Language) -> str:
+    """An agent's name; a row that is none says what it is."""
+    return plain(line.agent) + ("" if line.kind == "agent" else f" ({say(f'source:{line.source}', language)})")
 
 
 def _bound(value: float | None, language: Language) -> str:
@@ -153,7 +157,7 @@ def _probes(board: BoardPart, language: Language) -> str:
     rows = []
     for line in lines[:MOST_ROWS]:
         by_verdict = {each.verdict: each for each in line.dimensions}
-        cells = [plain(line.agent)]
+        cells = [_agent(line, language)]
         for verdict, names in variants.items():
             for name in names:
                 found = by_verdict[verdict].by_class.get(name)
@@ -168,10 +172,16 @@ def _refusals(part: ReportPart, language: Language) -> str:
         return say("refused:none", language)
     rows = []
     for each in refusals[:MOST_REFUSALS]:
-        rows.append([plain(each.case_id), f"{_name('kind', each.kind, language)} (`{each.kind}`)", plain(each.reason)])
+        rows.append([plain(each.case_id), f"{_kind(each.kind, language)} (`{each.kind}`)", plain(each.reason)])
     more = len(refusals) - MOST_REFUSALS
     head = [say(f"col:{name}", language) for name in ("case", "kind", "reason")]
     return _table(head, rows) + (f"\n\n{say('and_more', language, count=more)}" if more > 0 else "")
+
+
+def _kind(kind: str, language: Language) -> str:
+    """Why a case was refused: a contradiction by its kind, or the check it failed."""
+    label = f"item_gate:{kind}"
+    return say("refused:failed_check", language, name=say(label, language)) if label in LABELS else _name("kind", kind, language)
 
 
 def _batch_gates(part: ReportPart, language: Language) -> str:

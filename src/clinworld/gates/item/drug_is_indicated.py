@@ -9,7 +9,7 @@ from clinworld.schema.finding import Finding
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import Prescription
 
-CONTROLS = ("a_drug_for_its_disease", "a_dose_above_the_indication")
+CONTROLS = ("a_drug_for_its_disease", "a_dose_off_the_ladder")
 GATE = "drug_is_indicated"
 
 

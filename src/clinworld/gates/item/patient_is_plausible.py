@@ -1,4 +1,4 @@
-"""The patient can have what is recorded: age and sex fit the disease and every known condition."""
+"""The patient can have what is recorded: an adult, whose age and sex fit the disease and every known condition."""
 
 from clinworld.gates.case import CaseUnderCheck, Outcome
 from clinworld.schema.finding import Finding
@@ -19,6 +19,9 @@ def check(case: CaseUnderCheck) -> Outcome:
             findings.append(Finding("patient_is_plausible", "profile, age", ages, allowed))
         if condition.sex and condition.sex != profile.sex:
             findings.append(Finding("patient_is_plausible", "profile, sex", profile.sex, f"{condition.id} occurs in sex {condition.sex}"))
-    if not 0 < profile.age_low <= profile.age_high:
-        findings.append(Finding("patient_is_plausible", "profile, age", ages, "an age band rises"))
-    return Outcome(len(known), tuple(findings), "no condition with a row is recorded")
+    youngest, oldest = case.knowledge.parameter("patient.youngest_years"), case.knowledge.parameter("patient.oldest_years")
+    if not youngest <= profile.age_low <= profile.age_high <= oldest:
+        findings.append(
+            Finding("patient_is_plausible", "profile, age", ages, f"adults of {youngest:g} to {oldest:g} years, the band rising")
+        )
+    return Outcome(1 + len(known), tuple(findings))
