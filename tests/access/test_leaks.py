@@ -109,3 +109,13 @@ def test_words_kept_as_the_author_wrote_them_are_no_wrong_language() -> None:
     note = Note("q7f2", 12, "patient_reported_symptom", Wording("傍晚有点头痛", "傍晚有点头痛"), None, True)
     item = make_item(record=replace(make_item().record, notes=(note,)), remarks=("symptoms_as_written",))
     assert findings(prompt(item), item) == []
+
+
+def test_complaints_that_hold_one_another_in_the_authors_language_are_no_wrong_language() -> None:
+    texts = ("恶心", "轻度恶心", "夜里轻度恶心", "轻度")
+    notes = tuple(
+        Note(f"E00000{i}", i, "patient_reported_symptom", Wording(text, text), None, is_as_written=True)
+        for i, text in enumerate(texts, start=1)
+    )
+    item = make_item(record=replace(make_item().record, notes=notes))
+    assert findings(prompt(item), item) == []

@@ -72,7 +72,7 @@ def _is_in(folded: str, word: str) -> bool:
 def _check_language(text: str, item: Item) -> list[Finding]:
     own_words = {note.text.say(item.language) for note in item.record.notes if note.is_as_written}
     own_words |= {note.context.say(item.language) for note in item.record.notes if note.is_as_written and note.context}
-    for words in own_words:
+    for words in sorted(own_words, key=lambda each: (-len(each), each)):  # the longest first: one complaint may hold another
         text = text.replace(" ".join(words.split()), " ")
     if item.language == "en":
         return [Finding("wrong_language", "text", repr(part[:40]), "English throughout") for part in _CJK.findall(text)[:5]]

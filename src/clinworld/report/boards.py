@@ -10,7 +10,7 @@ from typing import cast
 
 from clinworld.access.view import shown_days
 from clinworld.judges.delivered_ids import read_delivered_ids
-from clinworld.judges.floors import Floor, compute_floors
+from clinworld.judges.floors import compute_floors
 from clinworld.judges.mount import find_judge, verdict_names
 from clinworld.judges.subject import Subject
 from clinworld.knowledge.load import Knowledge
@@ -105,6 +105,3 @@ def find_weak_baselines(boards: Sequence[BoardPart], pack: Pack) -> tuple[WeakBa
         for each in pack.dimensions
         if each.verdict in scores
     )
-
-
-__all__ = ["Floor", "Judgeable", "build_boards", "find_weak_baselines"]

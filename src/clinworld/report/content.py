@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clinworld.core.text import Language
-from clinworld.report.lanes import Mark
 from clinworld.report.timelines import Compact, Timeline
 from clinworld.run.batch_files import BatchFacts
 from clinworld.schema.cell import Evaluation
@@ -12,23 +11,6 @@ from clinworld.schema.finding import Finding, GateResult
 from clinworld.schema.pack import Pack
 from clinworld.schema.verdict import Verdict
 from clinworld.scores.rows import Board
-
-__all__ = [
-    "AskedItem",
-    "BatchPart",
-    "BoardPart",
-    "ItemGateCount",
-    "KnowledgeUse",
-    "Mark",
-    "PatientPart",
-    "ReplyPart",
-    "ReportContent",
-    "ReportPart",
-    "Setting",
-    "Settings",
-    "Usage",
-    "WeakBaseline",
-]
 
 
 @dataclass(frozen=True, slots=True)

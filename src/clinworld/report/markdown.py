@@ -67,7 +67,8 @@ def _weak(each: WeakBaseline, language: Language) -> str:
 def _board(board: BoardPart, part: ReportPart, language: Language) -> Iterable[str]:
     asked = (_name("episode", board.board.episode, language), _name("probe_set", board.board.probe_set, language))
     yield "## " + say("scores:board", language, episode=asked[0], probes=asked[1])
-    yield f"{say('scores:items', language, count=len(board.board.common_items))} **{_why(board.board.state, language)}**"
+    state = "" if board.board.state == "ranked" else f" **{_why(board.board.state, language)}**"
+    yield say("scores:items", language, count=len(board.board.common_items)) + state
     lines = list_lines(board.board)
     if not lines:
         return
@@ -95,7 +96,7 @@ def _scores(lines: Sequence[AgentScore], language: Language) -> str:
         headline = (
             f"{print_number(line.headline, 3)} {print_interval(line.headline_interval, 3)}".strip()
             if line.headline is not None
-            else f"{say('state:unmeasured', language)}: {_why(line.headline_reason, language)}"
+            else _why(line.headline_reason, language)
         )
         factor = print_number(line.multiplier, 3) if line.multiplier is not None else say("state:unmeasured", language)
         causes = "".join(f"; {count} {_name('cause', cause, language)}" for cause, count in line.unanswered.items())

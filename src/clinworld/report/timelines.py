@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from clinworld.core.text import Language
 from clinworld.core.units import from_ticks
 from clinworld.knowledge.load import Knowledge
-from clinworld.report.lanes import Bar, Frame, Lane, Mark, draw_clue, draw_doses, draw_faults, draw_notes
+from clinworld.report.lanes import Frame, Lane, Mark, draw_clue, draw_doses, draw_faults, draw_notes
 from clinworld.report.wording import dose_text, say
 from clinworld.schema.gold import GoldRow, TurningPoint
 from clinworld.schema.item import Item
@@ -227,6 +227,3 @@ def _turns(drawn: Drawn, frame: Frame) -> list[Mark]:
 def _round_steps(low: float, high: float) -> list[float]:
     step = next(size for size in (1, 2, 5, 10, 20, 50, 100, 200) if (high - low) / size <= MOST_Y_TICKS)
     return [float(value) for value in np.arange(np.ceil(low / step) * step, high + 1e-9, step)]
-
-
-__all__ = ["Bar", "Compact", "Drawn", "Lane", "Mark", "Timeline", "draw_compact", "draw_timeline", "drawn_from_gold", "find_bounds"]
