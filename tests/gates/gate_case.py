@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from clinworld.schema.record import Note, Record, Series
 from clinworld.world.job_file import find_job, read_job
 
 SINGLE, ROUNDS = "early_warning-20", "tracking_review-20"
+FEW = 4  # cases in rounds have many prompts each
 
 
 @lru_cache
@@ -35,9 +37,10 @@ def pack(name: str = "early_warning") -> LoadedPack:
 
 
 @lru_cache
-def built(job_name: str = SINGLE) -> tuple[BuiltCase, ...]:
+def built(job_name: str = SINGLE, most: int | None = None) -> tuple[BuiltCase, ...]:
+    """Cases of a packaged job, the first `most` of them."""
     job = read_job(find_job(job_name), knowledge(), tasks=pack_names())
-    return tuple(build_case(case, job, pack(job.task), knowledge(), Rng(job.seed)) for case in job.cases)
+    return tuple(build_case(case, job, pack(job.task), knowledge(), Rng(job.seed)) for case in job.cases[:most])
 
 
 def write_job(folder: Path, items: int, *, task: str = "early_warning", language: str = "en", seed: int = 11, name: str = "drawn") -> Path:
@@ -48,9 +51,10 @@ def write_job(folder: Path, items: int, *, task: str = "early_warning", language
 
 
 @lru_cache
-def drawn(items: int, folder: Path, language: str = "en", task: str = "early_warning") -> tuple[BuiltCase, ...]:
+def drawn(items: int, language: str = "en", task: str = "early_warning") -> tuple[BuiltCase, ...]:
     """Drawn cases, emitted or not."""
-    job = read_job(write_job(folder, items, language=language, task=task), knowledge(), tasks=pack_names())
+    with TemporaryDirectory() as folder:
+        job = read_job(write_job(Path(folder), items, language=language, task=task), knowledge(), tasks=pack_names())
     cases = list_cases(job, pack(task), knowledge())
     return tuple(build_case(case, job, pack(task), knowledge(), Rng(job.seed)) for case in cases)
 
@@ -67,7 +71,7 @@ def under_check(case: BuiltCase) -> CaseUnderCheck:
 
 @lru_cache
 def cases(job_name: str = SINGLE) -> tuple[CaseUnderCheck, ...]:
-    return tuple(under_check(case) for case in built(job_name))
+    return tuple(under_check(case) for case in built(job_name, FEW if job_name == ROUNDS else None))
 
 
 def run(gate: str, case: CaseUnderCheck) -> Outcome:

@@ -1,143 +1,20 @@
-"""A pack's controls on drawn items, in memory: what each answers, what the judges say of it, and whether that is what it must get."""
+"""Whether each control of a pack gets what it must get: gold full marks, constants their floor, silence nothing, a tripped gate 0."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-
-from clinworld.access.delivered import Delivered, parse_delivered
-from clinworld.access.episodes import next_turn
 from clinworld.access.replies import read_answer
 from clinworld.judges.delivered_ids import read_delivered_ids
-from clinworld.judges.floors import Floor, compute_floors
 from clinworld.judges.mount import Judged, judge_cell
 from clinworld.judges.subject import Subject
-from clinworld.knowledge.load import Knowledge
-from clinworld.packs.load import LoadedPack
-from clinworld.run.agents import speak
+from clinworld.run.pack_exam import EXACT, Exam, sit, sit_control, usable
 from clinworld.schema.answer import RoundAnswer
-from clinworld.schema.cell import Cell, Evaluation
 from clinworld.schema.finding import Finding
 from clinworld.schema.gold import ForecastGold, GoldRow, TurningPoint
-from clinworld.schema.item import Item
-from clinworld.schema.job import EpisodeKind
-from clinworld.scores.board import MIN_ITEMS, GateRoles, score_board
-from clinworld.scores.rows import AgentScore
 
-PROBE_SET = "all"
-EXACT = 1e-9
 WRITTEN_INDEX_DAY, WRITTEN_CADENCE = 84, 28  # rows of controls.jsonl are written for rounds on these days
-ORACLE, RIGHT, WRONG, FLOOR, POSITIVE = "oracle", "oracle_probe_right", "oracle_probe_wrong", "floor", "positive control"
-
-
-@dataclass(frozen=True)
-class Exam:
-    """Items with gold, what each turn delivers, and the pack; nothing in it changes."""
-
-    pack: LoadedPack
-    knowledge: Knowledge
-    items: tuple[tuple[Item, GoldRow], ...]
-
-    @property
-    def episode(self) -> EpisodeKind:
-        """The pack's own episode."""
-        return self.pack.pack.episodes[0]
-
-    @cached_property
-    def turns(self) -> dict[str, tuple[tuple[int, Delivered], ...]]:
-        """What each turn delivers by item: (day, the record and questions read back). A reminder of earlier answers is no part of it."""
-        return {item.item_id: tuple(self._list_turns(item)) for item, _ in self.items}
-
-    def _list_turns(self, item: Item) -> Iterator[tuple[int, Delivered]]:
-        replies: list[str] = []
-        while (turn := next_turn(item, self.pack.pack, self.knowledge, self.episode, PROBE_SET, replies)) is not None:
-            yield turn.day, parse_delivered(turn.prompt, item.language)
-            replies.append("")
-
-    def with_gold(self, change: Callable[[GoldRow], GoldRow]) -> "Exam":
-        """The same items under other gold."""
-        return Exam(self.pack, self.knowledge, tuple((item, change(gold)) for item, gold in self.items))
-
-    def only(self, item_ids: Sequence[str]) -> "Exam":
-        """Some of the items."""
-        return Exam(self.pack, self.knowledge, tuple(pair for pair in self.items if pair[0].item_id in item_ids))
-
-    def subject(self, item: Item, gold: GoldRow, answers: tuple[RoundAnswer, ...]) -> Subject:
-        """What judges look at."""
-        delivered = read_delivered_ids(item.record, self.knowledge)
-        return Subject(item, gold, answers, delivered, self.episode, PROBE_SET, self.knowledge)
-
-    @cached_property
-    def floors(self) -> dict[str, Floor]:
-        """Floor and ceiling of each scored dimension on these items."""
-        empty = read_answer("{}", "stop", self.pack.answer_model)
-        subjects = [
-            self.subject(item, gold, tuple(RoundAnswer(day, empty) for day, _ in self.turns[item.item_id])) for item, gold in self.items
-        ]
-        return compute_floors(subjects, self.pack.pack)
-
-
-@dataclass(frozen=True)
-class Sitting:
-    """One control on every item of an exam: verdicts by item, and its line of the board."""
-
-    control: str
-    judged: Mapping[str, Judged]
-    line: AgentScore
-
-    def values(self, verdict: str) -> list[float | None]:
-        """A verdict on every item; None where it is not scored."""
-        return [next((each.value for each in judged.verdicts if each.name == verdict), None) for judged in self.judged.values()]
-
-    def hit(self, gate: str) -> list[str]:
-        """Items on which a gate fired in every unit it could."""
-        return [
-            name
-            for name, judged in self.judged.items()
-            if any(each.name == gate and each.hit and each.failed == each.units for each in judged.gates)
-        ]
-
-
-def sit(exam: Exam, name: str, answer: Callable[[Item, GoldRow], list[str]]) -> Sitting:
-    """The sitting of whatever answers the turns of an item."""
-    judged: dict[str, Judged] = {}
-    rows: list[Evaluation] = []
-    for item, gold in exam.items:
-        days = [day for day, _ in exam.turns[item.item_id]]
-        read = [read_answer(reply, "stop", exam.pack.answer_model) for reply in answer(item, gold)]
-        found = judge_cell(exam.subject(item, gold, tuple(map(RoundAnswer, days, read))), exam.pack.pack)
-        judged[item.item_id] = found
-        cell = Cell(item.item_id, name, exam.episode, PROBE_SET, 0)
-        state = "unanswered" if all(each.unanswered for each in read) else "judged"
-        cause = next((each.unanswered for each in read if each.unanswered), "") if state == "unanswered" else ""
-        stamps = {"exam": "", "judge": ""}
-        rows.append(Evaluation(cell, state, cause or "", found.verdicts, found.gates, dict(found.strata), "control", stamps))  # type: ignore[arg-type]  # one of the states
-    declared = exam.pack.pack
-    roles = GateRoles(declared.hard_gates, declared.propensity_gates, declared.reported_gates)
-    board = score_board(rows, declared.dimensions, exam.floors, seed=0, gates=roles, draws=0)
-    return Sitting(name, judged, board.unranked[0])
-
-
-def sit_control(exam: Exam, name: str) -> Sitting:
-    """The sitting of a control of the pack."""
-    control = exam.pack.controls[name]
-
-    def answer(item: Item, gold: GoldRow) -> list[str]:
-        turns = exam.turns[item.item_id]
-        if control.reads_gold:
-            return [speak(control.function(item, gold, day, turns[-1][0])) for day, _ in turns]
-        earlier: list[dict[str, Any]] = []
-        for turn, (_, delivered) in enumerate(turns):
-            earlier.append(control.function(delivered, item.language, turn, earlier))
-        return [speak(each) for each in earlier]
-
-    return sit(exam, name, answer)
-
-
-def usable(exam: Exam, *, purpose: str = "") -> list[str]:
-    """Controls that can answer the exam's episode and whose purpose begins so."""
-    return [name for name, c in exam.pack.controls.items() if exam.episode in c.episodes and c.purpose.startswith(purpose)]
+ORACLE, RIGHT, WRONG, POSITIVE = "oracle", "oracle_probe_right", "oracle_probe_wrong", "positive control"
 
 
 def check_ceiling(exam: Exam) -> Iterator[Finding]:
@@ -170,7 +47,10 @@ def check_floors(exam: Exam) -> Iterator[Finding]:
     for dimension in exam.pack.pack.dimensions:
         if dimension.floor != "none" and exam.floors[dimension.verdict].value is None:
             yield Finding("floors", dimension.verdict, exam.floors[dimension.verdict].how, "a stated floor can be measured")
-    for name in usable(exam, purpose=FLOOR):
+    constants = [name for name in usable(exam) if not exam.pack.controls[name].reads_gold and sit_control(exam, name).is_constant]
+    if not constants:
+        yield Finding("floors", "controls", "no constant control", "an answer that looks at nothing")
+    for name in constants:
         for score in sit_control(exam, name).line.dimensions:
             if score.floor is not None and score.value is not None and _is_above(score.value, score.floor, score.direction):
                 yield Finding("floors", f"{name}, {score.verdict}", f"{score.value:.3f}", f"at most its floor, {score.floor:.3f}")
@@ -203,20 +83,27 @@ def check_silence(exam: Exam) -> Iterator[Finding]:
 
 
 def check_hard_gates(exam: Exam) -> Iterator[Finding]:
-    """Declared hard gates that no control trips, or whose control keeps a headline above 0 where it trips."""
-    left = list(exam.pack.pack.hard_gates)
-    for variant in (exam, exam.with_gold(with_red_flag)):
-        for name in usable(variant):
-            if left and not variant.pack.controls[name].reads_gold and not name.startswith(FLOOR):
-                sitting = sit_control(variant, name)
-                for gate in [gate for gate in left if len(sitting.hit(gate)) >= MIN_ITEMS]:
-                    left.remove(gate)
-                    headline = sit_control(variant.only(sitting.hit(gate)), name).line.headline
-                    if headline is None or headline > 0:
-                        found = "no headline" if headline is None else f"{headline:.3f}"
-                        yield Finding("hard gates", f"{gate}, tripped by {name}", f"headline {found}", "exactly 0.000")
-    for gate in left:
-        yield Finding("hard gates", gate, f"no control trips it on {MIN_ITEMS} items", "each hard gate has a control that trips it")
+    """Declared hard gates that no control trips wherever they can fire, or whose control keeps a headline above 0.
+
+    Where gold gives a gate nothing to stop (no red flag, no action warranted), the items are judged under gold that does.
+    """
+    variants = (exam, exam.with_gold(with_action), exam.with_gold(with_red_flag))
+    for gate in exam.pack.pack.hard_gates:
+        meant = [name for name in usable(exam) if gate in exam.pack.controls[name].purpose]
+        tripped = next(((v, name) for v in variants for name in meant if len(sit_control(v, name).hit(gate)) == len(v.items)), None)
+        if tripped is None:
+            found = f"{', '.join(meant)} does not trip it on every item" if meant else "no control says that it trips it"
+            yield Finding("hard gates", gate, found, "each hard gate has a control that trips it")
+            continue
+        headline = sit_control(*tripped).line.headline
+        if headline is None or headline > 0:
+            found = "no headline" if headline is None else f"headline {headline:.3f}"
+            yield Finding("hard gates", f"{gate}, tripped by {tripped[1]}", found, "headline exactly 0.000")
+
+
+def with_action(gold: GoldRow) -> GoldRow:
+    """Gold of the same patient in whom action is warranted."""
+    return replace(gold, gold=replace(gold.gold, is_action_warranted=True))
 
 
 def with_red_flag(gold: GoldRow) -> GoldRow:

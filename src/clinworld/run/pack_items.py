@@ -70,19 +70,16 @@ def check_emitted(drawn: DrawnItems) -> Iterator[Finding]:
     failed: Counter[str] = Counter()
     first: dict[str, str] = {}
     for case in drawn.built:
-        for gate in case.gates:
-            if gate.state == "failed":
-                failed[gate.gate] += 1
-                first.setdefault(gate.gate, f"{case.case_id}: {gate.findings[0]}")
-        for conflict in case.conflicts:
-            failed[conflict.kind] += 1
-            first.setdefault(conflict.kind, f"{case.case_id}: {conflict}")
+        reasons = [(gate.gate, str(gate.findings[0])) for gate in case.gates if gate.findings]
+        for name, reason in (*reasons, *((conflict.kind, str(conflict)) for conflict in case.conflicts)):
+            failed[name] += 1
+            first.setdefault(name, f"{case.case_id}: {reason}")
     n, language = len(drawn.built), drawn.job.language
-    for gate in (gate for gate in TEXT_GATES if failed[gate]):
-        yield Finding("leaks", f"{failed[gate]} of {n} drawn items ({language})", first[gate], "no delivered text leaks")
+    for name in (name for name in TEXT_GATES if failed[name]):
+        yield Finding("leaks", f"{failed[name]} of {n} drawn items ({language})", first[name], "no delivered text leaks")
     share = len(drawn.emitted) / n
     if share < LEAST_EMITTED:
-        why = "; ".join(f"{gate} {times}: {first[gate]}" for gate, times in failed.most_common(3))
+        why = "; ".join(f"{name} {times}: {first[name]}" for name, times in failed.most_common(3))
         yield Finding("items", f"drawn items ({language})", f"{share:.0%} emitted ({why})", f"at least {LEAST_EMITTED:.0%}")
 
 

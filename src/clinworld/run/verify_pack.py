@@ -14,6 +14,7 @@ from clinworld.judges.subject import gold_kind
 from clinworld.knowledge.load import Knowledge, load_knowledge
 from clinworld.packs.load import LoadedPack, load_pack, pack_folders
 from clinworld.run import pack_controls, pack_items, pack_shape
+from clinworld.run.pack_exam import Exam
 from clinworld.run.pack_items import DrawnItems
 from clinworld.schema.finding import Finding
 from clinworld.scores.board import MIN_ITEMS
@@ -159,7 +160,7 @@ def _check_answers(loaded: LoadedPack, knowledge: Knowledge, drawn: list[DrawnIt
     emitted = drawn[0].emitted if drawn else []
     if not run.stop_reason and min(pack_items.halves(emitted)) < MIN_ITEMS:
         run.stop_reason = f"{len(emitted)} items were emitted; {MIN_ITEMS} of each outcome are needed"
-    exam = pack_controls.Exam(loaded, knowledge, tuple(emitted))
+    exam = Exam(loaded, knowledge, tuple(emitted))
     kind = gold_kind(emitted[0][1]) if emitted else ""
     run.check("mounting", lambda: pack_shape.check_mounted(loaded, kind), "every judge is mounted, or says why not")
     run.check("gold control", lambda: pack_controls.check_ceiling(exam), "the gold answer earns full marks and trips nothing")
