@@ -195,6 +195,11 @@ def late_evidence() -> CaseUnderCheck:
     return with_series(case, change(change(carbs, shown, level), from_day(carbs, case.item.index_day + 1), level + 30))
 
 
+def trap_after_the_last_day() -> CaseUnderCheck:
+    case = find_case("gold_is_visible", partial(has_artifact, "transient_spike"))
+    return with_gold(case, faults=tuple(replace(fault, days=(case.item.record.last_day + 1,)) for fault in case.gold.faults))
+
+
 def second_driver() -> CaseUnderCheck:
     case = find_case("evidence_is_neutral", lambda case: case.gold.premise.driver != "calorie_intake_change")
     carbs = series_of(case, "carb_pct")
@@ -331,6 +336,7 @@ ALSO_FAILS: tuple[tuple[str, Make], ...] = (
     ("anchors_hold", another_start),
     ("outcome_follows_truth", lambda: with_answer(find_case("outcome_follows_truth", is_event), event_occurs=False)),
     ("drug_is_indicated", lambda: with_premise(find_case("drug_is_indicated"), drug="allopurinol")),
+    ("gold_is_visible", trap_after_the_last_day),
     ("texts_clean", lambda: replace_text(find_case("texts_clean", job_name=ROUNDS), lambda text: text + "伪差\n")),
     ("view_is_the_chart", lambda: with_item(find_case("view_is_the_chart"), index_day=30)),
     ("view_is_the_chart", lambda: with_gold(find_case("view_is_the_chart"), item_id="0" * 12)),

@@ -81,9 +81,19 @@ def _neutral_across(series: Series, row: Stream, case: CaseUnderCheck) -> list[L
             checks.append(does_not_apply(name, "no reversal"))
         elif row.role in ("weight", "adherence") or row.id in case.knowledge.drivers[premise.driver].observed_in:
             checks.append(does_not_apply(name, "weight, doses and the driver's evidence may turn"))
+        elif _drifts(row, case):
+            checks.append(does_not_apply(name, "weight or the drug moves it"))
         else:
             checks.append(_level(name, series, row, day, case))
     return checks
+
+
+def _drifts(row: Stream, case: CaseUnderCheck) -> bool:
+    """True for a stream, or the child of one, that weight, the drug or what the drug does to glucose moves over the whole course."""
+    parent = case.knowledge.streams.get(row.parent)
+    moved = any(effect.item == row.id for effect in case.knowledge.drugs[case.gold.premise.drug].effects)
+    own = row.per_kg is not None or moved or f"levels_per_hba1c_{row.id}" in case.knowledge.parameters
+    return own or (parent is not None and (parent.role == "weight" or _drifts(parent, case)))
 
 
 def _level(name: str, series: Series, row: Stream, day: int, case: CaseUnderCheck) -> LedgerCheck:
@@ -95,7 +105,7 @@ def _level(name: str, series: Series, row: Stream, day: int, case: CaseUnderChec
     if min(len(before), len(after)) < LEAST_READINGS:
         return does_not_apply(name, f"{len(before)} and {len(after)} readings beside day {day}")
     alike = (1 + max(row.lag1, 0.0)) / (1 - max(row.lag1, 0.0))
-    noise = max(float(np.hypot(before.std(), after.std())) / math.sqrt(2), 0.5 / 10**series.decimals if row.scale != "log" else 0.0)
+    noise = max(float(np.hypot(before.std(), after.std())) / math.sqrt(2), row.sd_within)
     limit = case.knowledge.parameter("ledger.z") * noise * math.sqrt(alike * (1 / len(before) + 1 / len(after)))
     limit = max(limit, case.knowledge.parameter("ledger.share_of_level") * max(1.0, abs(float(before.mean()))))
     moved = float(after.mean() - before.mean())

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from clinworld.core.errors import ClinworldError
 from clinworld.core.rng import Rng
 from clinworld.core.store import encode_row
 from clinworld.gates.probes.question_side import draw_probes
@@ -42,7 +43,7 @@ def name_edits(
         return []
     try:
         built = rebuild_rows(item, gold, pack, knowledge)
-    except Exception as problem:  # an edited premise may be one no world can be made from; the finding says so
+    except (ClinworldError, ArithmeticError, LookupError, TypeError, ValueError, AssertionError) as problem:
         return [_premise(gold, f"no world can be made from it ({problem})")]
     findings: list[Finding] = []
     for name, row, wanted, digest in zip((items_file, GOLD), found, built, sealed, strict=True):

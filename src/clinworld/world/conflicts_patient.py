@@ -87,17 +87,28 @@ def check_texts(premise: Premise, knowledge: Knowledge) -> Iterator[Conflict]:
         if symptom.day > premise.course_end_day:
             limit = f"the course ends on day {premise.course_end_day}"
             yield Conflict("symptom_after_course", f"{place}.day", f"day {symptom.day}", limit, "Choose an earlier day.")
-        texts = dict.fromkeys((symptom.text_en, symptom.text_zh))
-        for word in load_sex_words():
-            if word.what != premise.patient.sex and any(find_word(text, word) for text in texts):
+        texts = tuple(dict.fromkeys((symptom.text_en, symptom.text_zh)))
+        for word in _find_words(texts, load_sex_words()):
+            if word.what != premise.patient.sex:
                 limit = f"the patient's sex is {premise.patient.sex}"
                 yield Conflict("symptom_of_other_sex", f"{place}.text", repr(word.word), limit, "Change the text or the sex.")
-        for word in _answers(knowledge):
-            if any(find_word(text, word) for text in texts):
-                found = f"the word {word.word!r} in {symptom.text_en!r}"
-                yield Conflict("answer_in_text", f"{place}.text", found, f"it names an {word.what}", "Describe what the patient notices.")
+        for word in _find_words(texts, _answers(knowledge)):
+            found = f"the word {word.word!r} in {symptom.text_en!r}"
+            yield Conflict("answer_in_text", f"{place}.text", found, f"it names an {word.what}", "Describe what the patient notices.")
 
 
+def _find_words(texts: tuple[str, ...], words: tuple[Word, ...]) -> list[Word]:
+    folded = " ".join(texts).casefold()
+    near = [word for word, form in zip(words, _fold(words), strict=True) if form in folded]
+    return [word for word in near if any(find_word(text, word) for text in texts)]
+
+
+@lru_cache
+def _fold(words: tuple[Word, ...]) -> tuple[str, ...]:
+    return tuple(word.word.casefold() for word in words)
+
+
+@lru_cache
 def _answers(knowledge: Knowledge) -> tuple[Word, ...]:
     words = list(load_answer_words())
     for driver in knowledge.drivers.values():

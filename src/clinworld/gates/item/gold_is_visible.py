@@ -1,4 +1,4 @@
-"""What decides the answer can be seen by the agent: the driver's evidence by T, and each charted fault by the last day shown.
+"""What decides the answer can be seen by the agent: the driver's evidence by T, and each trap by the last day shown.
 
 Evidence that first moves after T, or that is charted nowhere, makes the question unanswerable.
 """
@@ -17,7 +17,7 @@ ORDERS = "dose"
 
 
 def check(case: CaseUnderCheck) -> Outcome:
-    """Findings for the driver and for each charted fault."""
+    """Findings for the driver and for each trap."""
     findings: list[Finding] = []
     checked = 0
     if case.gold.gold.event_occurs:
@@ -26,13 +26,14 @@ def check(case: CaseUnderCheck) -> Outcome:
             findings += check_driver(case.knowledge.drivers[driver], case)
     last = case.item.record.last_day
     for fault in case.gold.faults:
-        if not fault.days:
+        row = case.knowledge.artifacts.get(fault.kind)
+        if row is None or row.turning_kind != "trap" or not fault.days:
             continue
         checked += 1
         if min(fault.days) > last or case.item.record.find(fault.series) is None:
             place, found = f"{fault.kind}, day {min(fault.days)}", "nothing of it in the view"
             findings.append(Finding(GATE, place, found, f"shown up to day {last}"))
-    return Outcome(checked, tuple(findings), "no event and no fault: nothing has to be seen")
+    return Outcome(checked, tuple(findings), "no event and no trap: nothing has to be seen")
 
 
 def check_driver(driver: Driver, case: CaseUnderCheck) -> list[Finding]:

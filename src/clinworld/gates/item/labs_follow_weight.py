@@ -48,7 +48,7 @@ def check_direction(series: Series, row: Analyte, at: int, knowledge: Knowledge)
     """Whether the result at a place moved clearly against the coupling since the first one."""
     assert row.per_kg is not None, "only coupled analytes are checked"
     first, later = int(series.ticks[0]), int(series.ticks[at])
-    change_pct = 100 * (later - first) / max(1, first)
+    change_pct = 200 * (later - first) / max(1, first + later)  # of their mean, so that a low first value makes no large change
     is_opposite = change_pct * -row.per_kg < 0
     limit = 2 * clear_change_pct(row, knowledge)
     if not is_opposite or abs(change_pct) <= limit:
