@@ -18,6 +18,10 @@ cases:
     raw: {{disease: obesity, drug: tirzepatide, start_weight: 98, nadir_weight: 85}}
     latent: {{outcome: maintain}}
 """
+SECOND = """  - case_id: A-2
+    raw: {{disease: obesity, drug: tirzepatide, start_weight: 96, nadir_weight: 88}}
+    latent: {{outcome: maintain}}
+"""
 CONTRADICTION = GOOD.replace("maintain", "regain, reversal_week: 60")
 
 
@@ -46,7 +50,8 @@ def test_each_ending_has_its_documented_code(job, tmp_path, capsys, monkeypatch)
     assert run(capsys, "report", good)[0] == 0
     assert run(capsys, "build", "no-such-job.yaml")[0] == 2
     assert run(capsys, "build", job(CONTRADICTION, "none-left"))[0] == 4
-    assert run(capsys, "run", good, "--offline", "--limit", "1")[0] == 6
+    two = job(GOOD + SECOND, "two")
+    assert run(capsys, "run", two, "--offline", "--limit", "1")[0] == 6
     batch = next((tmp_path / "artifacts" / "one").glob("2*"))
     raw = (batch / "gold.jsonl").read_bytes()
     (batch / "gold.jsonl").unlink()

@@ -11,7 +11,7 @@ from clinworld.core.store import read_rows, write_lines
 from clinworld.gates.run_gates import gate_names as check_names
 from clinworld.judges.mount import find_judge, gate_names, judge_names
 from clinworld.report.page import print_number, render_page
-from clinworld.report.wording import LABELS, make_visible, say, say_reason
+from clinworld.report.wording import make_visible, report_labels, say, say_reason
 from clinworld.run.batch_files import EVAL, GOLD, Batch
 from clinworld.schema.cell import Evaluation
 from clinworld.schema.verdict import unmeasured, unscored
@@ -170,7 +170,7 @@ def test_chinese_page_holds_no_unmarked_english_sentence(tmp_path: Path) -> None
 
 
 def test_every_label_is_said_in_both_languages() -> None:
-    for label, wording in LABELS._rows.items():
+    for label, wording in report_labels()._rows.items():
         assert wording.en and wording.zh, label
         assert not CJK.search(wording.en), label
         assert set(re.findall(r"\{(\w+)\}", wording.en)) - {"space"} == set(re.findall(r"\{(\w+)\}", wording.zh)) - {"space"}, label
@@ -181,7 +181,7 @@ def test_every_judge_and_gate_there_is_has_a_name_for_readers() -> None:
     wanted = [f"verdict:{name}" for name in verdicts] + [f"verdict:{name}:what" for name in verdicts]
     wanted += [f"gate:{name}" for name in gate_names()] + [f"gate:{name}:what" for name in gate_names()]
     wanted += [f"item_gate:{name}" for name in check_names("item")] + [f"batch_gate:{name}" for name in check_names("batch")]
-    assert [label for label in wanted if label not in LABELS] == []
+    assert [label for label in wanted if label not in report_labels()] == []
 
 
 def test_page_without_gold_says_so_and_draws_nobody(tmp_path: Path) -> None:

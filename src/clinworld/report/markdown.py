@@ -9,7 +9,7 @@ from clinworld.report.content import BoardPart, ReportContent, ReportPart, WeakB
 from clinworld.report.gate_table import sum_gates
 from clinworld.report.page import print_interval, print_number
 from clinworld.report.plots import list_lines
-from clinworld.report.wording import LABELS, make_visible, say, say_reason
+from clinworld.report.wording import make_visible, report_labels, say, say_reason
 from clinworld.scores.rows import AgentScore, DimensionScore
 
 MOST_ROWS, MOST_REFUSALS, MOST_CELL = 30, 12, 160
@@ -182,7 +182,7 @@ def _refusals(part: ReportPart, language: Language) -> str:
 def _kind(kind: str, language: Language) -> str:
     """Why a case was refused: a contradiction by its kind, or the check it failed."""
     label = f"item_gate:{kind}"
-    return say("refused:failed_check", language, name=say(label, language)) if label in LABELS else _name("kind", kind, language)
+    return say("refused:failed_check", language, name=say(label, language)) if label in report_labels() else _name("kind", kind, language)
 
 
 def _batch_gates(part: ReportPart, language: Language) -> str:
@@ -213,7 +213,7 @@ def _provenance(part: ReportPart, language: Language) -> str:
 
 def _name(kind: str, name: str, language: Language) -> str:
     label = f"{kind}:{name}"
-    return say(label, language) if label in LABELS else plain(name)
+    return say(label, language) if label in report_labels() else plain(name)
 
 
 def _why(text: str, language: Language) -> str:

@@ -15,7 +15,7 @@ from clinworld.report.content import ReportContent
 from clinworld.report.gate_table import sum_gates
 from clinworld.report.plots import draw_dots, list_lines
 from clinworld.report.timelines import Timeline
-from clinworld.report.wording import LABELS, make_visible, say, say_reason, shorten
+from clinworld.report.wording import make_visible, report_labels, say, say_reason, shorten
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_PROMPT, MOST_REPLY, MOST_WORD = 6000, 2500, 300
@@ -60,7 +60,7 @@ def _environment(language: Language) -> Environment:
     environment.globals.update(
         language=language,
         say=partial(_say, language),
-        known=LABELS.__contains__,
+        known=report_labels().__contains__,
         why=partial(_reason, language),
         footnotes=Footnotes,
         draw_dots=draw_dots,
@@ -87,7 +87,7 @@ def _inert(value: Any) -> Any:
 def _say(language: Language, label: str, **values: object) -> str | Markup:
     """A label; what stands between backticks in it is set as code."""
     text = say(label, language, **values)
-    if "`" not in LABELS.say(label, language):
+    if "`" not in report_labels().say(label, language):
         return text
     parts = [escape(make_visible(part)) for part in text.split("`")]
     return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
@@ -96,7 +96,7 @@ def _say(language: Language, label: str, **values: object) -> str | Markup:
 def _name(language: Language, name: str, kind: str) -> str:
     """A thing's name in the page's language, or its id where the table has none (an outside pack's gate, for example)."""
     label = f"{kind}:{name}"
-    return say(label, language) if label in LABELS else name
+    return say(label, language) if label in report_labels() else name
 
 
 def _reason(language: Language, text: str) -> str | Markup:

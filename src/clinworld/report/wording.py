@@ -14,7 +14,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.schema.record import Prescription
 
 HERE = Path(__file__).parent
-LABELS: Labels = load_labels(HERE / "labels.csv")
+
 WIDE_FROM = 0x2E80  # from here on characters are about twice as wide
 LATIN_PX, WIDE_PX = 5.9, 11.0
 
@@ -26,9 +26,14 @@ _UNSEEN = re.compile(
 _PLACE = re.compile(r"\\\{(\w+)\\\}")
 
 
+def report_labels() -> Labels:
+    """The label table of the report."""
+    return load_labels(HERE / "labels.csv")
+
+
 def say(label: str, language: Language, **values: object) -> str:
     """A label of the report in one language; `{space}` in the table is a space that would be stripped there."""
-    return LABELS.say(label, language, space=" ", **values)
+    return report_labels().say(label, language, space=" ", **values)
 
 
 def make_visible(text: str) -> str:
