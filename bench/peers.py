@@ -1,4 +1,6 @@
-"""CPU seconds, peak memory and prompt bytes beside haenv 1.3.2 in its own environment: same job files, one run, bytecode compiled on both sides.
+"""CPU seconds, peak memory and prompt bytes beside haenv 1.3.2 in its own environment.
+
+Same job files, one run, bytecode compiled on both sides.
 
 Marginal cost is (all cases − the first case alone) / (cases − 1). A ratio is theirs divided by ours; for bytes, ours divided by theirs.
 """
