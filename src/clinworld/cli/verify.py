@@ -67,7 +67,8 @@ def verify(
 
 def run_verify(batch: Batch, setting: Setting, console: Console) -> VerifySummary:
     """Verify a batch and say what failed."""
-    with progress("verify", len(batch.items()), quiet=console.quiet or console.as_json) as shown:
+    seal = batch.seal()
+    with progress("verify", len(seal.rows) if seal else 0, quiet=console.quiet or console.as_json) as shown:
         summary = verify_batch(batch, setting.pack, setting.knowledge, shown.step)
     for finding in summary.findings[:MOST_FINDINGS]:
         console.say(f"  {finding}")
