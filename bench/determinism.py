@@ -12,6 +12,7 @@ from common import CACHE, ROOT, clinworld_bin, print_table, save
 
 FILES = ("items.jsonl", "gold.jsonl")
 JOBS = ("example-ew", "early_warning-20", "example-tr")
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def build(program: list[str], job: str, out: Path, *more: str) -> dict[str, list[str]]:
@@ -29,28 +30,38 @@ def digest(rows: dict[str, list[str]], *, in_order: bool = True) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def pythons() -> list[Path]:
-    """Interpreters found, each with ClinWorld installed in a kept environment."""
-    found = []
-    for version in ("3.11", "3.12", "3.13", "3.14"):
-        path = shutil.which(f"python{version}")
-        usable = path and subprocess.run([path, "--version"], capture_output=True).returncode == 0
-        if not usable:
+def find_python(version: str) -> Path | None:
+    """A working interpreter of a version: on the path, or among those pyenv keeps."""
+    kept = sorted(Path.home().glob(f".pyenv/versions/{version}*/bin/python{version}"))
+    for path in [shutil.which(f"python{version}"), *kept]:
+        if path and subprocess.run([path, "--version"], capture_output=True).returncode == 0:
+            return Path(path)
+    return None
+
+
+def pythons() -> tuple[dict[str, Path], list[str]]:
+    """(version → the interpreter of a kept environment with ClinWorld installed, versions that were not found)."""
+    found: dict[str, Path] = {}
+    missing = []
+    for version in VERSIONS:
+        path = find_python(version)
+        if path is None:
+            missing.append(version)
             continue
         folder = CACHE / f"python{version}"
-        if not (folder / "bin" / "python").exists():
+        python = folder / "bin" / "python"
+        if not python.exists():
             subprocess.run([str(path), "-m", "venv", str(folder)], check=True)
-        subprocess.run(
-            [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", str(ROOT)], check=True
-        )
-        subprocess.run([str(folder / "bin" / "python"), "-m", "pip", "install", "-q", str(ROOT)], check=True)
-        found.append(folder / "bin" / "python")
-    return found
+        subprocess.run([str(python), "-m", "pip", "install", "-q", str(ROOT)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", str(ROOT)], check=True)
+        found[version] = python
+    return found, missing
 
 
 def main() -> None:
     here = [str(clinworld_bin() / "clinworld")]
     rows = []
+    found, missing = pythons()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         for job in JOBS:
@@ -60,13 +71,15 @@ def main() -> None:
             rows.append((job, "another process", digest(again), digest(again) == digest(base)))
             two = build(here, job, out / "two", "--workers", "2")
             rows.append((job, "2 workers", digest(two), digest(two) == digest(base)))
-            for python in pythons():
-                other = build([str(python), "-m", "clinworld"], job, out / python.parent.parent.name)
-                rows.append((job, python.parent.parent.name, digest(other), digest(other) == digest(base)))
+            for version, python in found.items():
+                other = build([str(python), "-m", "clinworld"], job, out / version)
+                rows.append((job, f"Python {version}", digest(other), digest(other) == digest(base)))
         rows += reordered(here, out)
     print_table(("job", "built", "digest", "equal"), rows)
-    save("determinism", {"rows": rows, "all_equal": all(row[3] in (True, "base") for row in rows)})
-    sys.exit(0 if all(row[3] in (True, "base") for row in rows) else 1)
+    print(f"\nPython versions run: {', '.join(found) or 'none'}; not found, so not run: {', '.join(missing) or 'none'}")
+    equal = all(row[3] in (True, "base") for row in rows)
+    save("determinism", {"rows": rows, "all_equal": equal, "versions_run": list(found), "versions_not_run": missing})
+    sys.exit(0 if equal else 1)
 
 
 def reordered(program: list[str], out: Path) -> list[tuple[str, str, str, object]]:

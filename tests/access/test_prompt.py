@@ -86,5 +86,31 @@ def test_a_part_stays_only_in_its_own_episode() -> None:
 def test_a_missing_inclusion_is_refused(tmp_path: Path) -> None:
     (tmp_path / "prompt.en.md").write_text("{{> rules.en.md}}\n")
     (tmp_path / "rule.en.md").write_text("x")
-    with pytest.raises(PackError, match=r"no such prompt file.*Did you mean 'rule.en.md'"):
+    with pytest.raises(PackError, match=r"prompt\.en\.md, line 1: no file 'rules\.en\.md'.*Did you mean 'rule\.en\.md'"):
         load_template(tmp_path / "prompt.en.md")
+
+
+def test_an_inclusion_is_looked_for_beside_the_pack_and_then_among_the_packages(tmp_path: Path) -> None:
+    pack_folder = tmp_path / "mine"
+    pack_folder.mkdir()
+    prompt = pack_folder / "prompt.en.md"
+    for written in ("forecast/frame.en.md", "../forecast/frame.en.md"):
+        prompt.write_text(f"A\n{{{{> {written}}}}}\n")
+        load_template.cache_clear()
+        assert load_template(prompt).startswith("A\n") and len(load_template(prompt)) > 100
+    (pack_folder / "forecast").mkdir()
+    (pack_folder / "forecast" / "frame.en.md").write_text("own")
+    prompt.write_text("{{> forecast/frame.en.md}}\n")
+    load_template.cache_clear()
+    assert load_template(prompt) == "own\n"
+
+
+def test_a_missing_inclusion_names_the_prompt_and_its_line_and_a_circle_is_refused(tmp_path: Path) -> None:
+    prompt = tmp_path / "prompt.en.md"
+    prompt.write_text("A\nB\n{{> ../forecast/frme.en.md}}\n")
+    with pytest.raises(PackError, match=r"prompt\.en\.md, line 3: no file.*Did you mean 'forecast/frame\.en\.md'"):
+        load_template(prompt)
+    (tmp_path / "a.md").write_text("x\n{{> b.md}}\n")
+    (tmp_path / "b.md").write_text("{{> a.md}}\n")
+    with pytest.raises(PackError, match=r"b\.md, line 1: the inclusion 'a\.md'; a file does not include itself"):
+        load_template(tmp_path / "a.md")

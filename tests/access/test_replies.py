@@ -119,6 +119,28 @@ def test_a_field_of_the_wrong_type_or_an_unknown_one_voids_nothing_else() -> Non
     }
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("NaN", "NaN (number)"),
+        ("-Infinity", "-Infinity (number)"),
+        ("1e400", "1e400 (number)"),
+        ("9" * 5000, "9" * 80 + "… (number)"),
+    ],
+)
+def test_a_number_that_is_none_leaves_out_its_field_and_keeps_the_others(written: str, shown: str) -> None:
+    said = '{"forecast": {"risk": X, "risk_category": "low"}, "drivers": [{"rank": X, "driver": "acute_illness"}]}'
+    answer = read(said.replace("X", written))
+    assert answer.fields == {"forecast": {"risk_category": "low"}, "drivers": [{"driver": "acute_illness"}]}
+    assert answer.left_out == (("forecast.risk", shown), ("drivers[0].rank", shown)) and answer.unanswered is None
+
+
+@pytest.mark.parametrize("written", [r'"\ud800"', '"a\nb"', '"a\tb"'])
+def test_a_text_that_strict_json_refuses_costs_no_other_field(written: str) -> None:
+    answer = read('{"forecast": {"risk": 0.25, "risk_category": "low"}, "extra": X}'.replace("X", written))
+    assert answer.fields == {"forecast": {"risk": 0.25, "risk_category": "low"}}
+
+
 ENUMS = {
     ("forecast", "risk_category"): get_args(get_args(RiskCategory)[0]),
     ("data_quality", "data_sufficiency"): get_args(get_args(Sufficiency)[0]),
@@ -183,6 +205,11 @@ HOSTILE = {
     "long strings": '{"forecast": {"risk_category": "' + "x" * 1_900_000 + '"}}',
     "many drivers": '{"drivers": [' + ",".join(['{"driver": "x", "rank": "y"}'] * 60_000) + "]}",
     "many fields": "{" + ",".join(f'"k{i}": 1' for i in range(150_000)) + "}",
+    "long numbers": '{"forecast": {"risk": ' + "7" * 1_900_000 + "}}",
+    "many numbers": '{"drivers": [NaN' + ",1e999" * 100_000 + "]}",
+    "long fractions": '{"a": [' + ",".join(["0." + "3" * 999] * 1900) + ', NaN], "forecast": {"risk": 0.2}}',
+    "nested and not finite": '{"a":' * 900 + "NaN" + "}" * 900,
+    "fenced and not finite": ('```{"a": NaN' + ",1" * 100_000 + "```") * 9,
     "lone surrogate": '{"forecast": {"risk": 0.5, "risk_category": "\ud800"}}',
 }
 

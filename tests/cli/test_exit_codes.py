@@ -1,8 +1,10 @@
 """One walk through every ending of the command line, and what a user's mistake looks like from outside."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import orjson
@@ -91,6 +93,14 @@ def test_each_ending_has_its_documented_code(job, tmp_path, capsys, monkeypatch)
         (("build", "example-ew", "--pack", "nowhere"), "pack.yaml"),
         (("build", "example-ew", "--knowledge", "nowhere"), "nowhere"),
         (("verify", "example-ew", "--batch", "20200101-000000"), "no such batch"),
+        (("run", "example-ew", "--offline", "--repeats", "1.5"), "'1.5' is no whole number"),
+        (("run", "example-ew", "--offline", "--limit", "1e2"), "'1e2' is no whole number"),
+        (("run", "example-ew", "--rejudge", "--offline"), "together with --offline"),
+        (("run", "example-ew", "--rejudge", "--agent", "a:b", "--limit", "1"), "together with --agent, --limit"),
+        (("run", "example-ew", "--rejudge", "--repeats", "2", "--episode", "single"), "together with --episode, --repeats"),
+        (("run", "example-ew", "--rejudge", "--no-probes"), "together with --no-probes"),
+        (("inputs", ""), "an empty name"),
+        (("build", "example-ew", "--no-json"), "--no-json"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_one_message_and_code_2(arguments, says, tmp_path, capsys, monkeypatch):
@@ -113,6 +123,7 @@ def test_the_line_in_the_program_help_is_the_first_of_the_verbs_docstring(verb):
 def test_the_help_of_a_verb_lists_its_options(verb, capsys):
     code, out, _ = run(capsys, verb, "--help")
     assert code == 0 and "--json" in out and "--quiet" in out
+    assert "--empty" not in out and [word for word in out.split() if word.startswith("--no-")] in ([], ["--no-probes"])
 
 
 def test_json_is_one_document_and_nothing_else(job, tmp_path, capsys, monkeypatch):
@@ -129,6 +140,86 @@ def test_json_is_one_document_and_nothing_else(job, tmp_path, capsys, monkeypatc
         code, out, _ = run(capsys, *arguments, "--json")
         assert code == 0
         assert isinstance(orjson.loads(out), dict)
+
+
+def test_a_failure_with_json_is_one_document_and_its_message_stays_on_standard_error(job, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for arguments, code in ((("build", "nothing.yaml"), 2), (("biuld",), 2), (("run", job(), "--agent", "a"), 2)):
+        ended, out, err = run(capsys, *arguments, "--json")
+        document = orjson.loads(out)
+        assert ended == document["exit_code"] == code and document["error"] in err and set(document) == {"error", "exit_code"}
+
+
+def test_json_is_one_document_although_the_agent_prints(job, tmp_path):
+    command = [sys.executable, "-m", "clinworld", "run", job(), "--agent", "bad_agents:prints", "--json"]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "run")}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert orjson.loads(done.stdout)["judged"] == 1
+    for said in ("printed by the agent", "written by the agent", "printed by its child"):
+        assert said in done.stderr
+
+
+def test_an_agent_cannot_write_to_the_terminal(job, tmp_path):
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "run")}
+    good = job()
+    for words in (["run", good, "--agent", "bad_agents:hostile_error"], ["report", good]):
+        done = subprocess.run([sys.executable, "-m", "clinworld", *words], cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert done.returncode == 6
+        assert all(line.isprintable() for line in (done.stdout + done.stderr).splitlines())
+    (tmp_path / "bad.py").write_text(r"raise ValueError('\x1b[31mred\nnext')")
+    command = [sys.executable, "-m", "clinworld", "run", good, "--agent", "bad:f"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and r"\x1b[31mred\nnext" in done.stderr and "\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", ">/dev/full"])
+def test_closed_or_full_streams_raise_nothing(closed, job, tmp_path):
+    command = f"{sys.executable} -m clinworld run {job()} --offline --quiet {closed}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == (2 if "full" in closed else 0)
+    assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+    assert len(list((tmp_path / "artifacts" / "one").glob("2*/eval.jsonl"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("{}", "no key 'job_id'"),
+        ("[]", "an object is expected"),
+        ("null", "an object is expected"),
+        ('{"stamps": 3}', "stamps is int; dict is expected"),
+        ('{"refusals": [{}]}', "batch.json"),
+        ('{"knowledge_folders": 5}', "knowledge_folders is int; list is expected"),
+    ],
+)
+def test_a_batch_json_that_is_no_batchs_is_a_message_that_names_the_key(written, says, job, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    good = job()
+    run(capsys, "build", good)
+    batch = next((tmp_path / "artifacts" / "one").glob("2*"))
+    path = batch / "batch.json"
+    path.write_bytes(orjson.dumps(orjson.loads(path.read_bytes()) | orjson.loads(written)) if len(written) > 4 else written.encode())
+    for words in (("run", str(batch), "--offline"), ("verify", str(batch)), ("report", str(batch)), ("run", good, "--offline")):
+        code, _, err = run(capsys, *words)
+        assert code == 2 and says in err and "batch.json" in err, words
+
+
+def test_a_break_by_the_user_is_told_without_a_traceback(job, tmp_path):
+    (tmp_path / "slow.py").write_text("import time\ndef answer(prompt):\n    open('asked', 'a').close()\n    time.sleep(60)\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "clinworld", "run", job(), "--agent", "slow:answer"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (tmp_path / "asked").exists() and process.poll() is None:
+        time.sleep(0.02)
+    for _ in range(2):  # the second does not wait for the call in flight
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130 and "Run again" in out + err and "Traceback" not in err and "asyncio" not in err
 
 
 def test_quiet_leaves_the_last_line_only(job, tmp_path, capsys, monkeypatch):

@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 from gate_case import SINGLE, built, drawn, knowledge, pairs_of
 
+from clinworld.core.rng import Rng
 from clinworld.core.text import Wording
+from clinworld.gates.batch.degenerate_diversity import share_of_rows
 from clinworld.gates.batch.shortcut_scan import Rules, finds_planted, items_needed, plant, read_features, scan
 from clinworld.gates.case import Outcome
 from clinworld.gates.run_gates import check_batch, find_gate, gate_names
 from clinworld.schema.gold import GoldRow
 from clinworld.schema.item import Item
 from clinworld.schema.record import Note
+from clinworld.world.event_pool import EventDraw, load_pool
 
 Pairs = list[tuple[Item, GoldRow]]
 
@@ -113,6 +116,67 @@ def test_a_batch_of_one_is_unmeasured_with_a_reason_and_not_refused(gate, pairs)
     assert outcome.checked == 0 and outcome.findings == () and "need" in outcome.reason
 
 
+def tell(pairs: Pairs, share: float) -> Pairs:
+    """The first share of the items all tell one everyday text, each on its own day."""
+    told = []
+    for number, (item, gold) in enumerate(pairs):
+        if number < share * len(pairs) and item.record.notes:
+            first, *rest = item.record.notes
+            alike = replace(first, day=number % item.index_day, text=Wording("Stiff neck after a pillow", "换了枕头脖子有点僵"))
+            item = replace(item, record=replace(item.record, notes=tuple(sorted((alike, *rest), key=lambda note: note.day))))
+        told.append((item, gold))
+    return told
+
+
+def test_one_text_told_by_most_patients_each_on_another_day_is_a_template_and_by_a_third_is_not(pairs):
+    finding = run_batch_gate("degenerate_diversity", tell(pairs, 0.8)).findings[0]
+    assert "Stiff neck" in finding.place and f"of {len(pairs)} items" in finding.found
+    assert run_batch_gate("degenerate_diversity", tell(pairs, 0.33)).findings == ()
+
+
+def test_texts_told_after_the_index_day_do_not_count_as_a_template(pairs):
+    later = Note("Effffff", 10**4, "patient_reported_symptom", Wording("The same for everyone", "大家都一样"), None)
+    told = [(replace(item, record=replace(item.record, last_day=10**4, notes=(*item.record.notes, later))), gold) for item, gold in pairs]
+    assert run_batch_gate("degenerate_diversity", told).findings == ()
+
+
+def test_the_share_of_a_text_that_the_pool_makes_unavoidable_is_that_of_the_draw():
+    pool = load_pool(knowledge())
+    rows = np.flatnonzero(~pool.is_life & pool.is_drawn)
+    admitted = np.zeros(len(pool.rows), dtype=bool)
+    admitted[rows[:30]] = True
+    n_topics, draws = len(set(pool.topics[rows[:30]].tolist())), 12
+    expected = share_of_rows(pool, admitted.tobytes(), draws)
+    assert expected.sum() == pytest.approx(draws) and (expected[~admitted] == 0).all()
+    seen = np.zeros(len(pool.rows))
+    for number in range(600):
+        drawn = EventDraw(pool, admitted, "", (), may_recur=False, used=[]).draw(draws, ~pool.is_life, Rng("3").at("case", number))
+        seen[drawn] += 1
+    assert np.abs(seen / 600 - expected).max() < 0.09
+    assert share_of_rows(pool, admitted.tobytes(), n_topics).sum() == pytest.approx(n_topics)
+
+
+def test_a_mechanism_that_no_case_declared_may_rest_in_a_batch_and_a_declared_one_may_not(pairs):
+    item, gold = pairs[0]
+    by_chance = [(item, replace(gold, acted=(("carried_forward", 0), ("non_wear", 0), ("missingness:MAR", 0), ("symptom_rate", 2))))]
+    assert run_batch_gate("mechanisms_act", by_chance).findings == ()
+    declared = [(item, replace(gold, acted=(("carried_forward", 3), ("symptom_rate", 0))))]
+    assert [finding.place for finding in run_batch_gate("mechanisms_act", declared).findings] == ["symptom_rate"]
+
+
+def test_a_clean_batch_is_refused_by_the_scan_for_shortcuts_once_in_a_thousand():
+    assert knowledge().parameter("shortcut.p") == 0.001 and knowledge().parameter("shortcut.permutations") >= 4999
+    labels = np.arange(40) % 2 == 0
+    noise = Rng("5").at("noise").uniform(100 * 20 * 40).reshape(100, 20, 40)
+    names = [str(number) for number in range(20)]
+    assert sum(scan(names, features, labels, 999).p <= 0.001 for features in noise) <= 2
+
+
+def test_a_refusal_by_the_scan_says_n_p_and_what_to_do(pairs):
+    told = str(run_batch_gate("shortcut_scan", list(map(add_evidence_row, pairs))).findings[0])
+    assert all(word in told for word in (f"n {len(pairs)}", "p 0.0002", "p above 0.001", "draw more items", "change the seed"))
+
+
 def test_a_planted_shortcut_is_named_with_feature_n_and_p(pairs):
     finding = run_batch_gate("shortcut_scan", list(map(add_evidence_row, pairs))).findings[0]
     assert (f"n {len(pairs)}" in finding.place and "feature n_notes" in finding.place) or "feature" in finding.place
@@ -147,14 +211,14 @@ def test_a_scan_of_too_few_items_says_how_many_it_needs_and_that_many_suffice(pa
 
 @pytest.mark.parametrize("features", [5, 80])
 def test_the_number_of_items_needed_is_where_a_planted_shortcut_begins_to_be_found(features):
-    rules = Rules(0.01, 999, 0.1)
+    rules = Rules(0.001, 4999, 0.1)
     needed = items_needed(features, rules)
     assert all(finds_planted(needed, features, rules, draw) for draw in range(3))
     assert not all(finds_planted(needed - 2, features, rules, draw) for draw in range(3))
 
 
 def test_more_features_need_more_items():
-    rules = Rules(0.01, 999, 0.1)
+    rules = Rules(0.001, 4999, 0.1)
     assert items_needed(3, rules) <= items_needed(80, rules) <= items_needed(400, rules)
 
 

@@ -8,10 +8,11 @@ from extra_rows import CONDITION, DRUG, SOUND, ZH, add_file, add_row
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clinworld.core.errors import KnowledgeError
 from clinworld.knowledge import check as checks
 from clinworld.knowledge.check import CHECKS, check_knowledge
 from clinworld.knowledge.check_names import has_loinc_check_digit
-from clinworld.knowledge.load import load_knowledge
+from clinworld.knowledge.load import HERE, Knowledge, load_knowledge
 
 
 def row(kind: str, /, **cells: str) -> Callable[[Path], Path]:
@@ -38,7 +39,7 @@ BROKEN = [
         drug("item: hba1c, dose: 10, mean: -1, unit: pp, source: authored", "item: hba1c, dose: 10, mean: -1, unit: pp, source: nowhere"),
         "effects[0]",
     ),
-    ("check_statuses", "status_not_raised", row("parameters", status="recalled"), "parameters (sample), status"),
+    ("check_statuses", "status_not_raised", row("parameters", status="recalled"), "parameters/sample.csv (sample), status"),
     ("check_references", "id_resolves", row("devices", reports="weight|lipid"), "nearest: 'lipids'"),
     ("check_references", "id_resolves", row("streams", devices="wearables"), "nearest: 'wearable'"),
     ("check_references", "id_resolves", row("artifacts", needs="scale"), "artifacts.csv (sample), needs"),
@@ -54,8 +55,8 @@ BROKEN = [
     ("check_indications", "indication_exists", drug("{obesity: 20}", "{}"), "no indication"),
     ("check_indications", "indication_exists", drug("ladder:", "off_label: [masld]\nladder:"), "off_label"),
     ("check_derived_streams", "derived_stream_is_whole", row("streams", parent="steps"), "streams.csv (sample), parent"),
-    ("check_derived_streams", "derived_stream_is_whole", row("streams", parent="stepz", intercept="0", slope="1"), "'stepz'"),
-    ("check_derived_streams", "derived_stream_is_whole", row("streams", parent="active_burn", intercept="0", slope="1"), "itself derived"),
+    ("check_derived_streams", "derived_stream_is_whole", row("streams", parent="stepz", intercept_m="0", intercept_f="0", slope="1"), "'stepz'"),
+    ("check_derived_streams", "derived_stream_is_whole", row("streams", parent="active_burn", intercept_m="0", intercept_f="0", slope="1"), "itself derived"),
     ("check_look_alikes", "look_alikes_known", condition("condition: lada", "condition: lado"), "nearest: 'lada'"),
     ("check_look_alikes", "look_alikes_known", condition("condition: lada", "condition: cushing"), "1 look-alikes"),
     ("check_bounds", "bounds_in_order", row("streams", hard_high="-5"), "hard_high"),
@@ -83,7 +84,7 @@ BROKEN = [
     ("check_diagnostic_limits", "diagnosis_holds", row("analytes", diagnostic_high="7", diagnostic_of="diabetis"), "an id of a condition"),
     ("check_drivers", "driver_evidence_is_whole", row("drivers", abnormal=""), "together, or none"),
     ("check_drivers", "driver_evidence_is_whole", row("drivers", abnormal="7000"), "other than normal"),
-    ("check_drivers", "driver_evidence_is_whole", row("drivers", abnormal="-3"), "0 to 60000"),
+    ("check_drivers", "driver_evidence_is_whole", row("drivers", abnormal="-3"), "0 to 35000"),
     ("check_drivers", "driver_evidence_is_whole", row("drivers", observed_in="dose"), "observed_in"),
     ("check_missing_days", "missing_days_run", row("streams", p_off_worn="0.6"), "at least p_off_worn, 0.6"),
     ("check_names", "name_stands_for_one_thing", row("streams", aliases="HRV"), "taken by streams.csv (hrv_rmssd)"),
@@ -95,6 +96,9 @@ BROKEN = [
     ("check_repeated_texts", "text_stands_once", row("events", text_en="Paper cut that healed"), "events.csv (paper_cut)"),
     ("check_repeated_texts", "text_stands_once", condition(ZH["weight_falls"], ZH["round_face"]), "look_alikes (lada)"),
     ("check_loinc", "loinc_check_digit", row("analytes", loinc="4548-5"), "4548-5"),
+    ("check_codes", "code_stands_for_one_thing", row("analytes", loinc="4548-4"), "taken by analytes.csv (hba1c)"),
+    ("check_codes", "code_stands_for_one_thing", row("streams", loinc="4548-4"), "taken by analytes.csv (hba1c)"),
+    ("check_codes", "code_stands_for_one_thing", drug("ladder:", 'rxcui: "6809"\nladder:'), "taken by drugs/metformin.yaml"),
 ]
 
 
@@ -116,11 +120,22 @@ def test_sound_added_files_have_no_finding(tmp_path: Path) -> None:
 def test_a_row_broken_in_one_place_is_found_by_its_check(
     function: str, name: str, broken: Callable[[Path], Path], told: str, tmp_path: Path
 ) -> None:
-    findings = list(getattr(checks, function)(load_knowledge(broken(tmp_path))))
+    findings = list(getattr(checks, function)(Knowledge((HERE, broken(tmp_path)))))
     assert findings
     text = "\n".join(str(finding) for finding in findings if finding.check == name)
     assert told in text
     assert "sample" in text
+    assert str(tmp_path) in text
+    with pytest.raises(KnowledgeError, match="sample"):
+        load_knowledge(tmp_path)
+
+
+def test_a_further_product_of_an_ingredient_shares_its_code_where_it_shares_no_indication(tmp_path: Path) -> None:
+    same = load_knowledge().drugs["semaglutide"]
+    product = DRUG.replace("ladder:", f'rxcui: "{same.rxcui}"\nladder:')
+    kept = [line if not line.startswith("class:") else f"class: {same.drug_class}" for line in product.splitlines()]
+    folder = add_file(tmp_path, "drugs", "\n".join(kept).replace("{obesity: 20}", "{hypertension: 20}"))
+    assert load_knowledge(folder).drugs["sample"].rxcui == same.rxcui
 
 
 def test_every_check_has_a_row_that_fails_it() -> None:

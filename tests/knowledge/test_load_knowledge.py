@@ -58,14 +58,14 @@ def test_the_fixed_ids_of_the_job_contract_exist(knowledge: Knowledge) -> None:
 
 
 def test_a_table_is_parsed_only_when_it_is_asked_for(tmp_path: Path) -> None:
-    knowledge = load_knowledge(add_row(tmp_path, "analytes", decimals="many"))
+    knowledge = Knowledge((HERE, add_row(tmp_path, "analytes", decimals="many")))
     assert len(knowledge.streams) > 30
     with pytest.raises(KnowledgeError, match="decimals"):
         _ = knowledge.analytes
 
 
 def test_a_drug_file_is_parsed_only_when_its_row_is_asked_for(tmp_path: Path) -> None:
-    knowledge = load_knowledge(add_file(tmp_path, "drugs", DRUG, ("ladder:", "leader:")))
+    knowledge = Knowledge((HERE, add_file(tmp_path, "drugs", DRUG, ("ladder:", "leader:"))))
     assert knowledge.drugs["metformin"].ladder[0] == 500
     assert "sample" in knowledge.drugs
     with pytest.raises(KnowledgeError, match="ladder"):
@@ -137,9 +137,9 @@ def test_an_added_row_of_every_table_is_loaded_beside_the_packages(kind: str, tm
 def test_an_added_row_with_an_existing_id_is_an_error(kind: str, tmp_path: Path, knowledge: Knowledge) -> None:
     table = "conditions" if kind == "condition_labels" else kind
     taken = next(iter(knowledge.table(table)))
-    added = load_knowledge(add_row(tmp_path, kind, id=taken))
-    with pytest.raises(KnowledgeError, match=f"'{taken}' again"):
-        added.table(table)
+    folder = add_row(tmp_path, kind, id=taken)
+    with pytest.raises(KnowledgeError, match=f"{tmp_path}.*'{taken}' again"):
+        load_knowledge(folder)
 
 
 def test_an_added_file_with_an_existing_id_is_an_error(tmp_path: Path) -> None:
@@ -152,6 +152,12 @@ def test_an_added_file_with_an_existing_id_is_an_error(tmp_path: Path) -> None:
 def test_an_added_folder_that_is_missing_or_holds_another_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KnowledgeError, match="no such folder"):
         load_knowledge(tmp_path / "nowhere")
+    with pytest.raises(KnowledgeError, match="adds nothing"):
+        load_knowledge(tmp_path)
+    (tmp_path / "drugs").mkdir()
+    (tmp_path / "devices.csv").write_text(",".join(TABLES["devices"].columns) + "\n", encoding="utf-8")
+    with pytest.raises(KnowledgeError, match="adds nothing"):
+        load_knowledge(tmp_path)
     (tmp_path / "streems.csv").write_text("id\n", encoding="utf-8")
     with pytest.raises(KnowledgeError, match=r"'streams\.csv'"):
         load_knowledge(tmp_path)
@@ -194,8 +200,9 @@ TYPOS = [
 @pytest.mark.parametrize(("kind", "cell", "written", "told"), TYPOS, ids=[f"{k}-{c}-{w}" for k, c, w, _ in TYPOS])
 def test_a_wrong_cell_names_file_row_cell_and_what_is_allowed(kind: str, cell: str, written: str, told: str, tmp_path: Path) -> None:
     with pytest.raises(KnowledgeError) as caught:
-        load_knowledge(add_row(tmp_path, kind, **{cell: written})).table(kind)
+        load_knowledge(add_row(tmp_path, kind, **{cell: written}))
     message = str(caught.value)
+    assert message.startswith(str(tmp_path))
     assert "line 2" in message
     assert ".csv" in message
     assert cell in message
@@ -210,8 +217,8 @@ def test_a_text_in_one_language_only_is_refused(tmp_path: Path) -> None:
 def test_a_wrong_column_names_the_nearest(tmp_path: Path) -> None:
     path = add_row(tmp_path, "devices") / "devices.csv"
     path.write_text(path.read_text(encoding="utf-8").replace("reports", "report"), encoding="utf-8")
-    with pytest.raises(KnowledgeError, match="'reports'"):
-        _ = load_knowledge(tmp_path).devices
+    with pytest.raises(KnowledgeError, match=f"{path}, header.*'reports'"):
+        load_knowledge(tmp_path)
 
 
 YAML_TYPOS = [
@@ -237,7 +244,7 @@ YAML_TYPOS = [
 
 @pytest.mark.parametrize(("kind", "text", "swap", "told"), YAML_TYPOS, ids=[f"{k}-{s[1][:24]}" for k, _, s, _ in YAML_TYPOS])
 def test_a_wrong_key_or_value_of_a_file_names_file_and_line(kind: str, text: str, swap: tuple[str, str], told: str, tmp_path: Path) -> None:
-    knowledge = load_knowledge(add_file(tmp_path, kind, text, swap))
+    knowledge = Knowledge((HERE, add_file(tmp_path, kind, text, swap)))
     if not told:
         assert knowledge.table(kind)["sample"].names.zh == "No"  # stays text: the language check refuses it
         return

@@ -14,9 +14,8 @@ Break = Callable[[Path], None]
 
 
 def copy_pack(folder: Path, name: str = "early_warning") -> Path:
-    """A copy outside the package; its prompts include the shared text beside it."""
-    for each in (name, "forecast"):
-        shutil.copytree(PACKAGED / each, folder / each, ignore=shutil.ignore_patterns("__pycache__"))
+    """A copy outside the package, and nothing else."""
+    shutil.copytree(PACKAGED / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder / name
 
 

@@ -69,6 +69,47 @@ def test_a_failure_of_the_agents_code_is_undetermined_and_asked_again(tmp_path):
     assert len(failed) == 1 and failed[0]["reply"] == ""
 
 
+@pytest.mark.parametrize("agent", ["surrogate", "surrogates_everywhere"])
+def test_a_reply_with_a_lone_surrogate_is_stored_with_a_replacement_and_judged(agent, tmp_path):
+    batch = make_batch(tmp_path, items=1)
+    summary = run(batch, f"bad_agents:{agent}")
+    assert (summary.exit_code, summary.judged) == (0, 1)
+    assert chr(0xFFFD) in rows(batch.path(RESPONSES))[0]["reply"]
+    assert run(batch, f"bad_agents:{agent}").asked == 0
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        ("exits", "raised SystemExit: bye"),
+        ("interrupts_itself", "raised KeyboardInterrupt: mine"),
+        ("leaves_generator", "raised GeneratorExit"),
+        ("stops_iteration", "raised StopIteration"),
+        ("raises_group", "raised BaseExceptionGroup: several"),
+        ("raises_unprintable", "cannot be written as text"),
+        ("exits_async", "raised SystemExit: 3"),
+        ("interrupts_async", "raised KeyboardInterrupt"),
+        ("leaves_async", "raised GeneratorExit"),
+        ("cancels_async", "raised CancelledError"),
+        ("exits_later", "raised SystemExit: 3"),
+        ("odd_usage", "another usage"),
+        ("odd_text", "text is int"),
+    ],
+)
+def test_whatever_an_agent_raises_leaves_its_cell_undetermined_with_the_cause_and_the_others_judged(agent, said, tmp_path):
+    batch = make_batch(tmp_path, items=2)
+    summary = run(batch, f"bad_agents:{agent}", "told_agents:remember")
+    assert (summary.exit_code, summary.judged, summary.stopped) == (6, 2, False)
+    assert sum(summary.undetermined.values()) == 2 and said in " ".join(summary.undetermined)
+
+
+def test_what_an_agent_raises_is_told_in_one_printable_line(tmp_path):
+    summary = run(make_batch(tmp_path, items=1), "bad_agents:hostile_error")
+    (cause,) = summary.undetermined
+    assert cause.isprintable() and len(cause) < 700 and r"\x1b[2J" in cause and r"line one\nline two" in cause
+    assert summary.line().isprintable() and len(summary.line()) < 700
+
+
 def test_waiting_agents_are_asked_several_cells_at_once_and_their_replies_kept_whole(tmp_path):
     batch = make_batch(tmp_path, items=3)
     summary = run(batch, "told_agents:waits", "control:constant", episode="rounds", repeats=2)

@@ -6,10 +6,13 @@ import shutil
 import pytest
 from build_case_jobs import build, devices_that_follow_the_outcome, edit_rows, find, knowledge, make_job, pack, two_patients, verify
 
+from clinworld.cli.main import main
 from clinworld.core.errors import NothingEmitted, StampMismatch
-from clinworld.core.store import read_rows
+from clinworld.core.store import read_json, read_rows, write_json
+from clinworld.knowledge.load import HERE, Knowledge
 from clinworld.run.batch_files import AUDIT, BATCH, GOLD, ITEMS, REFUSED_ITEMS, VERIFY, Batch, open_batch
 from clinworld.run.run_batch import rejudge_batch, run_batch
+from clinworld.run.verify import verify_batch
 from clinworld.run.verify_edits import compare_rows
 
 
@@ -145,12 +148,44 @@ def test_verify_writes_the_same_ledger_twice_and_nothing_else(batch):
     assert {path.name: path.read_bytes() for path in batch.folder.iterdir() if path.name != VERIFY} == before
 
 
+DESCRIPTIONS = {
+    "counts": ({"counts": {"cases": 9, "emitted": 9, "refused": 0, "drawn_again": 0}}, "counts.emitted: found 9; built with 2"),
+    "outcome": ({"outcome": "refused"}, 'outcome: found "refused"; built with "passed"'),
+    "job": ({"job_digest": "0" * 16}, 'job_digest: found "0000'),
+    "refusals": ({"refusals": [{"case_id": "X", "kind": "k", "reason": "r"}]}, "refusals: found"),
+    "language": ({"language": "zh"}, 'language: found "zh"; built with "en"'),
+    "stamps": ({"stamps": {}}, "stamps.world: found null; built with"),
+}
+
+
+@pytest.mark.parametrize("what", DESCRIPTIONS)
+def test_an_edited_description_fails_verify_with_the_value_found_and_the_value_built_and_run_refuses(what, batch):
+    changes, message = DESCRIPTIONS[what]
+    write_json(batch.path(BATCH), read_json(batch.path(BATCH)) | changes)
+    summary = verify(batch)
+    assert summary.exit_code == 3 and any(f"batch.json, {message}" in finding for finding in summary.findings), summary.findings
+    with pytest.raises(NothingEmitted if what == "outcome" else StampMismatch):
+        run_batch(batch, ["control:constant"], pack(), knowledge())
+
+
+def test_time_host_and_versions_are_no_part_of_what_is_sealed(batch):
+    changes = {"created_at": "later", "host": "elsewhere", "duration_s": 9.0, "versions": {}}
+    write_json(batch.path(BATCH), read_json(batch.path(BATCH)) | changes)
+    assert verify(batch).findings == ()
+
+
+def test_rows_of_knowledge_that_disagree_fail_verify(batch, tmp_path):
+    (tmp_path / "rows" / "parameters").mkdir(parents=True)
+    row = "twin_number,1,1,Two files may not say it,no_such_source,authored"
+    (tmp_path / "rows" / "parameters" / "twin.csv").write_text(f"id,value,unit,meaning,source,status\n{row}\n")
+    summary = verify_batch(batch, pack(), Knowledge((HERE, tmp_path / "rows")))
+    assert summary.exit_code == 3 and any("knowledge: " in finding and "no_such_source" in finding for finding in summary.findings)
+
+
 @pytest.mark.parametrize("name", [BATCH, AUDIT, GOLD])
 def test_a_missing_file_is_a_finding(name, batch):
     facts = batch.facts()
     batch.path(name).unlink()
-    from clinworld.run.verify import verify_batch
-
     summary = verify_batch(batch, pack(facts.pack), knowledge())
     assert summary.exit_code == 3 and any(name in finding for finding in summary.findings)
 
@@ -196,6 +231,18 @@ def say_passed(batch):
 def rename_items(batch):
     batch.path(REFUSED_ITEMS).rename(batch.path(ITEMS))
     say_passed(batch)
+
+
+@pytest.mark.parametrize("verb", ["run", "report"])
+def test_a_refused_batch_without_its_description_is_exit_4_by_run_and_report_and_verify_says_what_is_missing(
+    verb, refused, tmp_path, capsys
+):
+    folder = tmp_path / "shortcut" / refused.stamp
+    shutil.copytree(refused.folder, folder)
+    (folder / BATCH).unlink()
+    assert main([verb, str(folder), *(["--offline"] if verb == "run" else [])]) == 4
+    assert "shortcut_scan" in capsys.readouterr().err
+    assert main(["verify", str(folder)]) == 3 and BATCH in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("damage", [damage_nothing, say_passed, lambda batch: batch.path(BATCH).unlink(), rename_items])

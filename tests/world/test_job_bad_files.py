@@ -1,5 +1,6 @@
 """Job files that are wrong: each ends in one JobError that says where, what was found and what is allowed."""
 
+import os
 import time
 from pathlib import Path
 
@@ -141,6 +142,30 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "symptom_without_text": (symptom("day: 4"), ["symptoms[0]", "no `text`"]),
     "symptom_day_negative": (symptom("day: -4, text: tired"), ["symptoms[0].day", "-4"]),
     "symptom_text_number": (symptom("day: 4, text: 12"), ["symptoms[0].text", "12", "text"]),
+    "symptom_text_long": (symptom(f"day: 4, text: {'a' * 401}"), ["symptoms[0].text", "401 characters", "at most 400"]),
+    "symptom_context_long": (symptom(f"day: 4, text: a, context: {'a' * 401}"), ["symptoms[0].context", "at most 400"]),
+    "empty_comorbidity": (case_text(raw="{comorbidities: ['']}"), ["comorbidities[0]", "an empty name", "holds a letter"]),
+    "number_as_comorbidity": (case_text(raw="{comorbidities: ['5']}"), ["comorbidities[0]", "'5'", "holds a letter"]),
+    "goals_mapping": (case_text(raw="{goals: {a: b}}"), ["goals", "a mapping", "[one, another]"]),
+    "vital_number_as_name": (case_text(raw="{baseline_vitals: {5: 5}}"), ["baseline_vitals.5", "holds a letter"]),
+    "vital_nothing_as_name": (case_text(raw="{baseline_vitals: {~: 1}}"), ["baseline_vitals.~", "holds a letter"]),
+    "vital_null_as_name": (case_text(raw="{baseline_vitals: {null: 1}}"), ["baseline_vitals.null"]),
+    "vital_beyond_all_bounds": (case_text(raw="{baseline_vitals: {sbp: 1e300}}"), ["baseline_vitals.sbp", "1e+300", "1000000"]),
+    "age_of_children": (changed("45-49", "3-5"), ["'3-5'", "from 18 to 100", "adults"]),
+    "age_of_everyone": (changed("45-49", "0-120"), ["'0-120'", "from 18 to 100", "adults"]),
+    "age_above_100": (changed("45-49", "95-101"), ["'95-101'", "from 18 to 100"]),
+    "age_full_width": (changed("45-49", "\uff14\uff15-\uff14\uff19"), ["age_range", "two ages"]),
+    "plugin_list": (changed("task: early_warning", "plugins: [[a]]"), ["plugins[0]", "a list", "haenv.p2"]),
+    "plugin_mapping": (changed("task: early_warning", "plugins: [{a: b}]"), ["plugins[0]", "a mapping", "haenv.p2"]),
+    "plugin_list_in_group": (changed("task: early_warning", "plugins: {judges: [[a]]}"), ["plugins.judges[0]", "a list"]),
+    "mix_beyond_all_bounds": ("job_id: j\nitems: 4\nmix: {outcome: {regain: 1e308, maintain: 1e308}}\n", ["regain", "1000000"]),
+    "drivers_without_regain": (
+        "job_id: j\nitems: 4\nmix: {outcome: {maintain: 1}, driver: {activity_decline: 1}}\n",
+        ["mix.driver", "without regain", "Give regain a share"],
+    ),
+    "number_of_5000_digits": (changed("start_weight: 98", "start_weight: " + "9" * 5000), ["line 12", "5000 characters", "finite"]),
+    "number_of_300_digits": (changed("start_weight: 98", "start_weight: " + "9" * 300), ["line 12", "1e+300", "from 20 to 400"]),
+    "key_with_a_line_break": (changed("task:", '"a\\nb":'), ["line 2", "'a\\nb'"]),
     "vital_word": (case_text(raw="{baseline_vitals: {resting_hr: fast}}"), ["resting_hr", "'fast'", "a number"]),
 }
 
@@ -201,10 +226,85 @@ def test_missing_file_folder_and_binary_each_have_their_message(tmp_path: Path) 
     assert "10,000,000 bytes" in messages["big.yaml"]
 
 
+def test_job_that_never_ends_is_refused_without_reading_on() -> None:
+    with pytest.raises(JobError, match="more than 5,000,000 bytes"):
+        read_job(Path("/dev/zero"), KNOWLEDGE)
+
+
 def test_short_private_seed_is_refused(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("secret")
     with pytest.raises(JobError, match="at least 32"):
         read_text(tmp_path, "job_id: j\nitems: 2\nseed_file: s\n")
+
+
+@pytest.mark.parametrize(
+    "job_id", ["CON", "nul", "com1", "lpt9.txt", "a.", "*", "~root", "--out", "-", "%2e%2e%2f", "a b", "\u4e2d", "a\u0435"]
+)
+def test_job_id_that_is_no_plain_folder_name_is_refused(job_id: str, tmp_path: Path) -> None:
+    with pytest.raises(JobError, match="job_id"):
+        read_text(tmp_path, changed("job_id: j", f"job_id: '{job_id}'"))
+
+
+@pytest.mark.parametrize("job_id", ["a", "ew-demo", "early_warning-20", "v1.2", "_x", "CONSOLE"])
+def test_plain_job_id_is_read(job_id: str, tmp_path: Path) -> None:
+    assert read_text(tmp_path, changed("job_id: j", f"job_id: '{job_id}'")).job_id == job_id
+
+
+@pytest.mark.parametrize("case_id", ["a*", "a?", "[a]", "~a", "$a", "a|b", "<a>", "--a", "a.", " a", "nul", "a%2e"])
+def test_case_id_with_a_wildcard_is_refused(case_id: str, tmp_path: Path) -> None:
+    with pytest.raises(JobError, match=r"cases\[0\].case_id"):
+        read_text(tmp_path, changed("A-1", f"'{case_id}'"))
+
+
+@pytest.mark.parametrize("case_id", ["RC-EW-01", "\u75c5\u4f8b1", "\u00c9mile 2", "a_b.c"])
+def test_case_id_in_any_script_is_read(case_id: str, tmp_path: Path) -> None:
+    assert read_text(tmp_path, changed("A-1", f"'{case_id}'")).cases[0].case_id == case_id
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("/dev/zero", "an absolute path"),
+        ("/etc/hostname", "an absolute path"),
+        ("../s", "a path with `..`"),
+        ("below/../../s", "a path with `..`"),
+        ("away", "a link that leaves the folder"),
+        ("zero", "a link that leaves the folder"),
+        ("pipe", "not a regular file"),
+        ("below", "not a regular file"),
+        ("loop", "cannot be read"),
+        ("big", "more than 65,536 bytes"),
+    ],
+)
+def test_seed_file_that_is_no_small_file_in_the_folder_is_refused(name: str, why: str, tmp_path: Path) -> None:
+    folder = tmp_path / "job"
+    (folder / "below").mkdir(parents=True)
+    (tmp_path / "s").write_text("0123456789abcdef" * 2)
+    (folder / "away").symlink_to(tmp_path / "s")
+    (folder / "zero").symlink_to("/dev/zero")
+    (folder / "loop").symlink_to(folder / "loop")
+    (folder / "big").write_bytes(b"a" * 65_537)
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(JobError) as caught:
+        read_text(folder, f"job_id: j\nitems: 2\nseed_file: {name}\n")
+    assert why in str(caught.value) and "seed_file" in str(caught.value)
+    assert "bytes" in why or str(folder.resolve()) in str(caught.value)
+
+
+def test_seed_file_below_the_folder_is_read(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "s").write_text("0123456789abcdef" * 2)
+    assert read_text(tmp_path, "job_id: j\nitems: 2\nseed_file: below/s\n").seed.startswith("private:")
+
+
+def test_missing_job_is_not_taken_for_a_file_with_the_same_ending(tmp_path: Path) -> None:
+    for name in ("dd.yaml", "demo.yaml"):
+        (tmp_path / name).write_text("a: 1")
+    with pytest.raises(JobError) as caught:
+        read_job(tmp_path / "nope.yaml", KNOWLEDGE)
+    assert "Did you mean" not in str(caught.value)
+    with pytest.raises(JobError, match="Did you mean 'demo.yaml'"):
+        read_job(tmp_path / "dmeo.yaml", KNOWLEDGE)
 
 
 def test_unknown_packaged_job_names_the_nearest() -> None:

@@ -1,6 +1,8 @@
 """Good job files: what is read, with defaults, names as ids, switches and digests."""
 
+import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +11,16 @@ from hypothesis import strategies as st
 from job_texts import KNOWLEDGE, USUAL, case_text, read_case, read_text
 
 from clinworld.core.canary import CANARY
+from clinworld.core.digest import digest_value
 from clinworld.core.errors import JobError
+from clinworld.core.rng import Rng
 from clinworld.schema.job import EventDensity
+from clinworld.world.draw import draw_cases
+from clinworld.world.in_force import write_out
 from clinworld.world.job_file import find_job, packaged_jobs, read_job
 from clinworld.world.job_keys import load_job_keys
 from clinworld.world.job_task import shown_seed
+from clinworld.world.premise import check_premise, derive_premise
 
 
 def test_empty_case_holds_the_defaults_of_the_contract(tmp_path: Path) -> None:
@@ -203,3 +210,108 @@ def test_any_value_of_any_key_is_read_or_refused_with_its_place(section: str, da
         assert "cases[0]" in str(error) and "\n" not in str(error)
     else:
         assert job.cases
+
+
+_WORDS = st.one_of(
+    st.sampled_from(["x", "null", "true", "", "auto", "balanced", "regain", "45-49", "s", "obesity", "haenv.p2", "/dev/zero"]),
+    st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8),
+)
+_VALUES = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(10**18) + 1, 10**18 - 1),
+        st.integers(10**18, 10**300),
+        st.floats(allow_nan=False, allow_infinity=False),
+        _WORDS,
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(_WORDS, inner, max_size=3)),
+    max_leaves=6,
+)
+_PLACES = [(section, key) for section, keys in load_job_keys().items() for key in keys]
+
+
+def write_at(section: str, key: str, value: object) -> dict[str, object]:
+    """A job with one value at one key."""
+    job: dict[str, object] = {"job_id": "j", "items": 3}
+    inside = {
+        "top": {},
+        "case": {"case_id": "A"},
+        "symptom": {"day": 4, "text": "tired"},
+        "noise": {"class": "unit_error", "week": 5},
+    }.get(section, {}) | {key: value}
+    match section:
+        case "top":
+            return job | inside
+        case "case":
+            return job | {"cases": [inside]}
+        case "symptom":
+            return job | {"cases": [{"case_id": "A", "raw": {"symptoms": [inside]}}]}
+        case "noise" | "event_density":
+            return job | {"cases": [{"case_id": "A", "latent": {section: [inside] if section == "noise" else inside}}]}
+        case _:
+            return job | {"cases": [{"case_id": "A", section: inside}]}
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(place=st.sampled_from(_PLACES), value=_VALUES)
+def test_random_value_at_any_key_is_read_checked_and_drawn_or_is_a_job_error(place: tuple[str, str], value: object, tmp_path: Path) -> None:
+    text = json.dumps(write_at(*place, value), ensure_ascii=False)
+    try:
+        job = read_text(tmp_path, text)
+        cases = (*job.cases, *draw_cases(replace(job, items=min(job.items or 0, 3)), KNOWLEDGE, Rng(job.seed)))
+    except JobError as error:
+        assert "\n" not in str(error) and len(str(error)) < 1500
+    else:
+        assert len(job.digest) == 16
+        for case in cases:
+            check_premise(derive_premise(case, job, KNOWLEDGE, Rng(job.seed)), case, KNOWLEDGE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "models: [1e30]\n" + case_text(),
+        "models: [" + "9" * 300 + "]\n" + case_text(),
+        case_text(latent="{difficulty: 1e30}"),
+        case_text(latent="{difficulty: 1e300}"),
+        case_text(latent="{m2: {a: [123456789012345678, 1e19]}}"),
+    ],
+)
+def test_huge_number_that_nothing_reads_does_not_stop_the_job(text: str, tmp_path: Path) -> None:
+    assert len(read_text(tmp_path, text).digest) == 16
+
+
+def test_huge_whole_numbers_differ_in_their_digest() -> None:
+    assert digest_value([2**70]) != digest_value([2**70 + 1])
+    assert digest_value({"a": 1, "b": [2]}) == digest_value({"b": [2], "a": 1})
+
+
+def test_doses_a_week_are_named_among_keys_without_effect(tmp_path: Path) -> None:
+    job, case = read_case(tmp_path, latent="{event_density: {dosing_per_week: 7}}")
+    assert job.without_effect == ("latent.event_density.dosing_per_week",)
+    assert case.controls == read_case(tmp_path)[1].controls
+    premise = derive_premise(case, job, KNOWLEDGE, Rng(job.seed))
+    assert "dosing_per_week" not in write_out(case, premise)["latent"]["event_density"]
+
+
+@pytest.mark.parametrize(
+    ("latent", "is_named"),
+    [
+        ("outcome: maintain, adherence_low: 0.5", True),
+        ("outcome: regain, driver: calorie_intake_change, adherence_low: 0", True),
+        ("driver: calorie_intake_change, adherence_low: 0.89", True),
+        ("outcome: maintain, driver: poor_medication_adherence, adherence_low: 0.5", True),
+        ("outcome: regain, driver: poor_medication_adherence, adherence_low: 0.5", False),
+        ("outcome: regain, adherence_low: 0.5", False),
+        ("adherence_low: 0.5", False),
+        ("outcome: maintain, adherence_low: 0.9", False),
+        ("outcome: maintain, adherence_low: 0.5, noise: [{class: adherence_gap, week: 9}]", False),
+    ],
+)
+def test_low_adherence_that_the_course_does_not_reach_is_named(latent: str, is_named: bool, tmp_path: Path) -> None:
+    job, case = read_case(tmp_path, latent=f"{{{latent}}}")
+    assert [name.split(" (")[0] for name in job.without_effect] == (["latent.adherence_low below 0.9"] if is_named else [])
+    if not is_named and "noise" not in latent:
+        premise = derive_premise(case, job, KNOWLEDGE, Rng(job.seed))
+        assert premise.outcome == "maintain" or premise.adherence_course[-1][1] == case.controls.adherence_low

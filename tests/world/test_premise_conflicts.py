@@ -157,6 +157,41 @@ JOBS: dict[str, tuple[tuple[str, str], list[str], tuple[str, str]]] = {
         ["60-64 years with pcos", "18 to 50"],
         ("{comorbidities: [pcos], age_range: 40-44}", "{outcome: maintain}"),
     ),
+    "body_implausible": (
+        ("{start_weight: 98, bmi: 20, disease: T2D, dose_steps: [2.5]}", "{outcome: maintain}"),
+        ["98 kg", "bmi 20", "2.21 m", "1.3 to 2.2 m"],
+        ("{start_weight: 98, bmi: 21, disease: T2D, dose_steps: [2.5]}", "{outcome: maintain}"),
+    ),
+    "body_implausible short": (
+        ("{start_weight: 98, bmi: 89}", "{outcome: maintain}"),
+        ["bmi 89", "1.05 m"],
+        ("{start_weight: 98, bmi: 57}", "{outcome: maintain}"),
+    ),
+    "bmi_below_disease": (
+        ("{start_weight: 75, nadir_weight: 70, bmi: 26.9}", "{outcome: maintain}"),
+        ["bmi 26.9", "obesity", "27"],
+        ("{start_weight: 75, nadir_weight: 70, bmi: 27}", "{outcome: maintain}"),
+    ),
+    "adherence_does_not_fall": (
+        ("{}", "{outcome: regain, driver: poor_medication_adherence, adherence_low: 0.99}"),
+        ["adherence_low 0.99", "from 0.8"],
+        ("{}", "{outcome: regain, driver: poor_medication_adherence, adherence_low: 0.79}"),
+    ),
+    "noise_on_first_day": (
+        ("{}", "{outcome: maintain, noise: [{class: transient_spike, week: 0}]}"),
+        ["transient_spike", "day 0", "week 1"],
+        ("{}", "{outcome: maintain, adherence_low: 0.5, noise: [{class: transient_spike, week: 1}, {class: adherence_gap, week: 0}]}"),
+    ),
+    "answer_in_text lookalike": (
+        ("{symptoms: [{day: 20, text: I fear I will r\u0435g\u0430in it all}]}", "{outcome: maintain}"),
+        ["'regain'", "outcome"],
+        ("{symptoms: [{day: 20, text: \u044f \u0443\u0441\u0442\u0430\u043b\u0430}]}", "{outcome: maintain}"),
+    ),
+    "answer_in_text full width": (
+        ("{symptoms: [{day: 20, text: \uff32\uff45\uff47\uff41\uff49\uff4e is near}]}", "{outcome: maintain}"),
+        ["'regain'", "outcome"],
+        ("{symptoms: [{day: 20, text: \uff34\uff49\uff52\uff45\uff44 again}]}", "{outcome: maintain}"),
+    ),
     "comorbidity_is_disease": (
         ("{comorbidities: [Obesity]}", "{outcome: maintain}"),
         ["obesity"],

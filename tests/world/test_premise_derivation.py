@@ -51,6 +51,13 @@ def test_adherence_falls_where_missed_doses_are_the_cause_and_nowhere_else() -> 
     assert steady.adherence_course == ((0, 0.96), (42, 0.96), (84, 0.94), (224, 0.93), (365, 0.9))
 
 
+def test_low_adherence_nobody_wrote_lies_below_that_of_the_index_day(tmp_path: Path) -> None:
+    text = "outcome: regain, driver: poor_medication_adherence"
+    premise = premise_of(tmp_path, latent=f"{{{text}}}")
+    assert (premise.adherence_low, premise.adherence_course[-1]) == (0.6, (365, 0.6))
+    assert premise_of(tmp_path, latent=f"{{{text}, adherence_low: 0.6}}") == premise
+
+
 @pytest.mark.parametrize("index_day", [14, 28, 56, 336])
 def test_adherence_days_rise_for_any_index_day(index_day: int) -> None:
     for outcome in ("regain", "maintain"):

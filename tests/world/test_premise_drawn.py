@@ -23,6 +23,10 @@ def drawn(job: Job) -> tuple[Case, ...]:
     return draw_cases(job, KNOWLEDGE, Rng(job.seed))
 
 
+def conflicts(case: Case, job: Job) -> list[str]:
+    return [str(found) for found in check_premise(derive_premise(case, job, KNOWLEDGE, Rng(job.seed)), case, KNOWLEDGE)]
+
+
 def test_nearly_every_drawn_case_can_be_true() -> None:
     refused = []
     for case in drawn(JOB):
@@ -78,9 +82,27 @@ def test_written_and_drawn_cases_stand_in_one_job(tmp_path: Path) -> None:
     assert drawn(replace(job, items=None)) == ()
 
 
-def test_mix_of_a_cause_that_only_a_symptom_shows_is_refused() -> None:
-    with pytest.raises(JobError, match="acute_illness"):
-        drawn(replace(JOB, mix=(("driver.acute_illness", "1.0"),)))
+@pytest.mark.parametrize(("axis", "table"), [("disease", KNOWLEDGE.conditions), ("driver", KNOWLEDGE.drivers)])
+def test_any_label_of_a_mix_is_drawn_without_conflict_or_refused_with_its_line(axis: str, table: dict[str, object], tmp_path: Path) -> None:
+    refused = []
+    for label in table:
+        text = f"job_id: j\nitems: 2\nmix: {{{axis}: {{{label}: 1}}}}\n"
+        try:
+            job = read_text(tmp_path, text)
+        except JobError as error:
+            assert f"line 3, mix.{axis}: {axis} {label}" in str(error)
+            refused.append(label)
+        else:
+            assert [found for case in drawn(job) for found in conflicts(case, job)] == []
+    assert ("acute_illness" if axis == "driver" else "cushing") in refused
+    assert len(refused) < len(table)
+
+
+def test_shares_of_drivers_are_those_of_the_cases_that_regain() -> None:
+    mix = (("driver.calorie_intake_change", "3.0"), ("driver.sleep_decline", "1.0"), ("outcome", "balanced"))
+    cases = drawn(replace(JOB, items=80, mix=mix))
+    found = Counter(case.controls.driver for case in cases if case.controls.outcome == "regain")
+    assert found == {"calorie_intake_change": 30, "sleep_decline": 10}
 
 
 def test_shares_of_drivers_and_diseases_are_kept() -> None:

@@ -1,7 +1,8 @@
 """One prompt: the pack's text in the item's language with the record in it, and appended questions after it.
 
-A prompt file holds `{{name}}` places, `{{> file.md}}` inclusions relative to its own folder, and parts `{{#rounds}}…{{/rounds}}` that stay
-only in that episode. An unknown place and a missing file are errors; what fills a place is not filled again.
+A prompt file holds `{{name}}` places, `{{> file.md}}` inclusions, and parts `{{#rounds}}…{{/rounds}}` that stay only in that episode. An
+inclusion is looked for beside the file, then among the packs of the package. An unknown place and a missing file are errors; what fills
+a place is not filled again.
 """
 
 import re
@@ -18,6 +19,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.schema.item import Item, ProbeQuestion
 from clinworld.schema.pack import Pack
 
+PACKS = Path(__file__).parent.parent / "packs"
 PROBES = Path(__file__).with_name("probes.csv")
 OUTPUT_TOKENS = 4096  # what a prompt promises, and what a request allows
 
@@ -112,13 +114,40 @@ def render_probes(probes: tuple[ProbeQuestion, ...], language: Language, knowled
 
 @lru_cache(maxsize=64)
 def load_template(path: Path) -> str:
-    """The text of a prompt file with its inclusions in place. Raises PackError when one is missing."""
+    """The text of a prompt file with its inclusions in place.
+
+    Raises PackError, naming file and line, when one is missing or includes itself.
+    """
+    return _expand(path, (path.resolve(),))
+
+
+def _expand(path: Path, within: tuple[Path, ...]) -> str:
     try:
         text = path.read_text(encoding="utf-8").rstrip("\n") + "\n"
     except OSError:
         nearest = nearest_match(path.name, [each.name for each in path.parent.glob("*.md")])
         raise PackError(str(path), "no such prompt file", nearest=nearest, do="Write it, or correct the inclusion.") from None
-    return _INCLUDE.sub(lambda match: load_template((path.parent / match[1]).resolve()).rstrip("\n"), text)
+
+    def included(match: re.Match[str]) -> str:
+        place = f"{path}, line {text.count(chr(10), 0, match.start()) + 1}"
+        file = _find_inclusion(path, match[1], place)
+        if file in within:
+            raise PackError(place, f"the inclusion {match[1]!r}", "a file does not include itself", do="Include another file.")
+        return _expand(file, (*within, file)).rstrip("\n")
+
+    return _INCLUDE.sub(included, text)
+
+
+def _find_inclusion(path: Path, name: str, place: str) -> Path:
+    """The file an inclusion means. `../forecast/x.md` means the package's where there is no such folder beside the pack."""
+    inside = name.removeprefix("../")
+    tried = [(path.parent / name).resolve(), *([] if ".." in inside.split("/") else [PACKS / inside])]
+    for file in tried:
+        if file.is_file():
+            return file
+    beside = [each.relative_to(folder).as_posix() for folder in (path.parent, PACKS) for each in sorted(folder.glob("**/*.md"))]
+    allowed = f"looked for as {' and '.join(map(str, tried))}"
+    raise PackError(place, f"no file {name!r}", allowed, nearest=nearest_match(inside, beside), do="Write it, or correct the inclusion.")
 
 
 def fill_template(template: str, values: Mapping[str, object], sections: Iterable[str] = ()) -> str:

@@ -4,13 +4,17 @@ Reading never raises and takes bounded time, whatever the text. Reasoning is not
 answer model; what they are worth is the judges' business.
 """
 
+import math
 import re
+from dataclasses import dataclass
 from functools import lru_cache
+from json import JSONDecoder
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 import orjson
 
+from clinworld.core.printing import mend_text
 from clinworld.schema.answer import Answer, UnansweredCause
 
 if TYPE_CHECKING:
@@ -20,6 +24,7 @@ MAX_CHARS = 2_000_000
 MAX_ENTRIES = 200
 _MAX_CANDIDATES = 8
 _MAX_SHOWN = 80
+_EXACT_DIGITS = 18  # of a whole number that is read exactly
 
 _THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _ABSENT = object()
@@ -45,8 +50,8 @@ def strip_reasoning(text: str) -> str:
 def extract_json(text: str) -> dict[str, Any] | None:
     """The JSON object of a reply, or None when there is none.
 
-    Looked for in the last fenced block, then from the first `{` to the last `}`, then in blocks and lines of their own. NaN and
-    infinities are refused. Only the last two million characters are looked at.
+    Looked for in the last fenced block, then from the first `{` to the last `}`, then in blocks and lines of their own. A number that is
+    not finite (NaN, 1e400) stands in it as `NotFinite`, which no field takes. Only the last two million characters are looked at.
     """
     text = strip_reasoning(text[-MAX_CHARS:])
     fenced = [part for part in text.split("```")[1::2] if "{" in part]
@@ -74,8 +79,44 @@ def _parse(text: str) -> dict[str, Any] | None:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
-        return None
+        value = _parse_leniently(text)
     return value if isinstance(value, dict) else None
+
+
+def _parse_leniently(text: str) -> Any:
+    """The value of JSON that strict reading refuses for one number or one character in it; None when it is no JSON at all."""
+    try:
+        return _mend(_LENIENT.decode(text.strip()))
+    except (ValueError, RecursionError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class NotFinite:
+    """A number of a reply that no computer number holds, as it was written."""
+
+    written: str
+
+
+def _read_number(written: str) -> float | NotFinite:
+    value = float(written)
+    return value if math.isfinite(value) else NotFinite(written[:_MAX_SHOWN])
+
+
+def _read_whole(written: str) -> int | float | NotFinite:
+    return int(written) if len(written) <= _EXACT_DIGITS else _read_number(written)
+
+
+_LENIENT = JSONDecoder(parse_float=_read_number, parse_int=_read_whole, parse_constant=NotFinite, strict=False)
+
+
+def _mend(value: Any) -> Any:
+    """The value with lone surrogates in its texts replaced."""
+    if isinstance(value, str):
+        return mend_text(value)
+    if isinstance(value, list):
+        return [_mend(each) for each in value]
+    return {mend_text(key): _mend(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def read_answer(text: str, finish_reason: str, model: "type[BaseModel]", *, reasoning: str = "") -> Answer:
@@ -123,6 +164,8 @@ class _Reading:
         return fields
 
     def read_value(self, annotation: Any, value: Any, place: str) -> Any:
+        if isinstance(value, NotFinite):
+            return self._leave_out(place, value)
         annotation = _without_none(annotation)
         origin = get_origin(annotation)
         is_model = isinstance(annotation, type) and hasattr(annotation, "model_fields")
@@ -173,6 +216,8 @@ def _few(pairs: Any) -> list[tuple[str, Any]]:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, NotFinite):
+        return f"{value.written if len(value.written) < _MAX_SHOWN else value.written + '…'} (number)"
     kinds = {str: "text", bool: "true/false", int: "number", float: "number", list: "list", dict: "object", NoneType: "null"}
     text = repr(value if not isinstance(value, (list, dict)) else f"{len(value)} entries")
     return f"{text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + '…'} ({kinds[type(value)]})"

@@ -7,6 +7,8 @@ from clinworld.cli.target import Setting, open_job
 from clinworld.run.build import BuildSummary, build_batch
 from clinworld.schema.job import Job
 
+MOST_REFUSALS = 12
+
 
 def build(
     job: str,
@@ -33,7 +35,7 @@ def build(
     language
         en or zh, instead of the job's own.
     workers
-        Processes that build cases; the batch is the same for any number.
+        Processes that build cases, 1 to 64; the batch is the same for any number.
     pack
         A pack folder from outside the package; may be given several times.
     knowledge
@@ -66,7 +68,11 @@ def run_build(setting: Setting, job: Job, out: Path, workers: int, console: Cons
         )
     if job.without_effect:
         console.say(f"Without effect here: {', '.join(job.without_effect)}.")
-    console.table([(case_id, reason if len(reason) < 150 else reason[:147] + "…") for case_id, reason in summary.refusals()], most=12)
+    refusals = summary.refusals()
+    for case_id, reason in refusals[:MOST_REFUSALS]:
+        console.tell(f"{case_id}  {reason}")
+    if len(refusals) > MOST_REFUSALS:
+        console.say(f"  and {len(refusals) - MOST_REFUSALS} more, in batch.json")
     for finding in summary.batch_findings():
-        console.say(f"  batch gate: {finding}")
+        console.tell(f"batch gate: {finding}")
     return summary

@@ -1,6 +1,8 @@
 """What a verb prints: progress to stderr, results to stdout, one JSON document with `--json`, one last line saying what was made."""
 
+import os
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +10,10 @@ from typing import Any
 
 import orjson
 
+from clinworld.core.printing import show_plain
+
 PROGRESS_AFTER_S = 1.0
+LEAST_WIDTH = 40
 
 
 class Console:
@@ -20,7 +25,17 @@ class Console:
     def say(self, line: str = "") -> None:
         """A line of the result."""
         if not self.as_json and not self.quiet:
-            print(line)
+            print(show_plain(line))
+
+    def tell(self, line: str, *, indent: int = 2) -> None:
+        """A long line, whole: wrapped between words to the width of a terminal, on one line anywhere else."""
+        width = _terminal_width()
+        if width is None:
+            self.say(" " * indent + line)
+            return
+        first, rest = " " * indent, " " * (indent + 4)
+        for part in textwrap.wrap(line, max(LEAST_WIDTH, width), initial_indent=first, subsequent_indent=rest, break_on_hyphens=False):
+            self.say(part)
 
     def table(self, rows: list[tuple[str, ...]], *, most: int = 40) -> None:
         """Aligned columns, cut after `most` rows with the count of the rest."""
@@ -38,7 +53,15 @@ class Console:
         if self.as_json:
             sys.stdout.write(orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY).decode() + "\n")
         else:
-            print(line)
+            print(show_plain(line))
+
+
+def _terminal_width() -> int | None:
+    """Columns of the terminal that standard output is, None when it is none."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None
+    except (OSError, ValueError):
+        return None
 
 
 class Progress:

@@ -37,6 +37,8 @@ def inputs(what: str, /, *, knowledge: Path | None = None, pack: tuple[Path, ...
         Only the last line, and errors.
     """
     console = Console(as_json=json, quiet=quiet)
+    if not what.strip():
+        raise UsageError("inputs", "an empty name", allowed_values((*KINDS, "jobs"), most=30), do="Name a kind of row, or a job.")
     if what == "jobs":
         return _list_jobs(console)
     if what in KINDS:

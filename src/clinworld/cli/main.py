@@ -7,12 +7,15 @@ from collections.abc import Sequence
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy loads: idle BLAS threads cost start-up time
 
-from cyclopts import App, CycloptsError
+import orjson
+from cyclopts import App, CycloptsError, Parameter
 
 from clinworld import __version__
 from clinworld.core.errors import ClinworldError
+from clinworld.core.printing import show_plain
 
 INTERRUPTED = 130
+LAST_STREAM = 2  # standard error
 VERBS = {  # the first line of each verb's docstring, so that `--help` imports none of them
     "demo": "Build, verify, run and report the example job; a page to open at the end.",
     "build": "Draw, render and gate the cases of a job into a new batch.",
@@ -37,6 +40,7 @@ def make_app() -> App:
         version=__version__,
         help_format="plaintext",
         result_action="return_value",
+        default_parameter=Parameter(negative=()),
         suppress_keyboard_interrupt=False,
     )
     for verb, summary in VERBS.items():
@@ -45,26 +49,62 @@ def make_app() -> App:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line; the exit code of design section 5."""
+    """Run one command line; the exit code of design section 5.
+
+    With `--json` a failure is a document too, `{"error": …, "exit_code": …}` on standard output; its message is on standard error as ever.
+    """
+    _open_closed_streams()
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        outcome = make_app()(list(sys.argv[1:] if arguments is None else arguments), exit_on_error=False, print_error=False)
+        outcome = make_app()(words, exit_on_error=False, print_error=False)
         sys.stdout.flush()
         return outcome if isinstance(outcome, int) else 0
-    except CycloptsError as problem:
-        return _fail(f"{problem}\n`clinworld --help` lists the verbs, `clinworld VERB --help` the options of one.", 2)
-    except ClinworldError as problem:
-        return _fail(str(problem), problem.exit_code)
-    except KeyboardInterrupt:
-        return _fail("Stopped. Run the same command again to go on.", INTERRUPTED)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # keeps the interpreter's last flush quiet
+        _drop_output()
         return 0
-    except OSError as problem:
-        return _fail(f"{problem.filename or 'file system'}: {problem.strerror or problem}.", 2)
-    except Exception:
-        return _fail(f"{traceback.format_exc()}\nInternal error: this is a fault of ClinWorld, not of your input. Please report it.", 1)
+    except Exception as problem:
+        message, code = _explain(problem)
+    except KeyboardInterrupt:
+        message, code = "Stopped. Run the same command again to go on.", INTERRUPTED
+    return _fail(message, code, as_json="--json" in words)
 
 
-def _fail(message: str, code: int) -> int:
-    print(message, file=sys.stderr)
+def _explain(problem: Exception) -> tuple[str, int]:
+    """What is told of an error, and its exit code."""
+    match problem:
+        case CycloptsError():
+            return f"{problem}\n`clinworld --help` lists the verbs, `clinworld VERB --help` the options of one.", 2
+        case ClinworldError():
+            return str(problem), problem.exit_code
+        case OSError():
+            return f"{problem.filename or 'file system'}: {problem.strerror or problem}.", 2
+    told = "".join(traceback.format_exception(problem))
+    return f"{told}\nInternal error: this is a fault of ClinWorld, not of your input. Please report it.", 1
+
+
+def _fail(message: str, code: int, *, as_json: bool) -> int:
+    print(show_plain(message), file=sys.stderr)
+    try:
+        if as_json:
+            document = {"error": message.encode(errors="replace").decode(), "exit_code": code}
+            sys.stdout.write(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n")
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
     return code
+
+
+def _open_closed_streams() -> None:
+    """Streams the caller closed (`>&-`) lead nowhere, so that no file of a batch gets their number and nothing fails to print."""
+    if sys.stdout is not None and sys.stderr is not None:
+        return
+    while (number := os.open(os.devnull, os.O_RDWR)) <= LAST_STREAM:
+        continue
+    os.close(number)
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
+
+
+def _drop_output() -> None:
+    """What is left to print leads nowhere: keeps the interpreter's last flush quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

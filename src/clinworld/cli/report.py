@@ -7,6 +7,7 @@ from typing import Any
 from clinworld.cli.console import Console
 from clinworld.cli.target import Setting, check_language, choose_batch, is_batch, open_batch_target, open_job
 from clinworld.core.errors import UsageError
+from clinworld.core.printing import show_line
 from clinworld.report.collect import ReportSource, collect_report
 from clinworld.report.content import ReportContent, ReportPart
 from clinworld.report.plots import list_lines
@@ -84,7 +85,7 @@ def _say(content: ReportContent, console: Console) -> None:
     for part in content.parts:
         console.table(_board_lines(part), most=MOST_LINES)
     for line in content.incomplete[:MOST_OPEN]:
-        console.say(f"  open: {line}")
+        console.say(f"  open: {show_line(line)}")
     if len(content.incomplete) > MOST_OPEN:
         console.say(f"  and {len(content.incomplete) - MOST_OPEN} more, on the page")
 

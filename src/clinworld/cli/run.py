@@ -1,16 +1,23 @@
 """`clinworld run`."""
 
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from clinworld.cli.build import run_build
 from clinworld.cli.console import Console, progress
-from clinworld.cli.target import Setting, choose_batch, is_batch, open_batch_target, open_job
+from clinworld.cli.target import Setting, WholeNumber, choose_batch, is_batch, open_batch_target, open_job
 from clinworld.core.errors import UsageError
 from clinworld.run.batch_files import Batch
 from clinworld.run.run_batch import RunSummary, rejudge_batch, run_batch
 
 MOST_REMARKS = 8
+STDOUT, STDERR = 1, 2
 
 
 def run(
@@ -20,9 +27,9 @@ def run(
     agent: tuple[str, ...] = (),
     offline: bool = False,
     episode: str | None = None,
-    probes: bool = True,
-    repeats: int = 1,
-    limit: int | None = None,
+    probes: Annotated[bool, Parameter(negative="--no-probes")] = True,
+    repeats: WholeNumber = 1,
+    limit: WholeNumber | None = None,
     rejudge: bool = False,
     out: Path = Path("artifacts"),
     batch: str | None = None,
@@ -74,6 +81,9 @@ def run(
     for name, value in (("--repeats", repeats), ("--limit", limit)):
         if value is not None and value < 1:
             raise UsageError(name, str(value), "at least 1")
+    if rejudge:
+        asked = {"--agent": agent, "--offline": offline, "--episode": episode, "--no-probes": not probes, "--limit": limit is not None}
+        refuse_with_rejudge(asked | {"--repeats": repeats != 1})
     if is_batch(target):
         setting, chosen = open_batch_target(target, packs=pack, knowledge_dir=knowledge)
     else:
@@ -92,6 +102,14 @@ def run(
     return summary.exit_code
 
 
+def refuse_with_rejudge(asked: Mapping[str, object]) -> None:
+    """Raises UsageError when something else is asked together with --rejudge."""
+    given = [name for name, value in asked.items() if value]
+    if given:
+        allowed = "stored replies are judged again, all of them, and nobody is asked"
+        raise UsageError("--rejudge", f"together with {', '.join(given)}", allowed, do="Leave out one or the other.")
+
+
 def run_answers(
     batch: Batch,
     setting: Setting,
@@ -105,7 +123,7 @@ def run_answers(
     limit: int | None = None,
 ) -> RunSummary:
     """Answer and judge, with a progress line for each half."""
-    with progress("answer and judge", 2, quiet=console.quiet or console.as_json) as shown:
+    with progress("answer and judge", 2, quiet=console.quiet or console.as_json) as shown, stdout_for_us():
         return run_batch(
             batch,
             agents,
@@ -118,3 +136,17 @@ def run_answers(
             limit=limit,
             progress=shown.reach,
         )
+
+
+@contextmanager
+def stdout_for_us() -> Iterator[None]:
+    """While agents work, what they print, or a program they start prints, goes to standard error: standard output is for our results."""
+    sys.stdout.flush()
+    kept = os.dup(STDOUT)
+    os.dup2(STDERR, STDOUT)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, STDOUT)
+        os.close(kept)

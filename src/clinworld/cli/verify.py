@@ -52,7 +52,7 @@ def verify(
     if is_pack(target):
         checked = verify_pack(Path(target), extra_dirs=pack, knowledge_dir=knowledge)
         for finding in checked.findings[:MOST_FINDINGS]:
-            console.say(f"  {finding}")
+            console.tell(finding)
         console.finish(checked.line(), checked.document())
         return checked.exit_code
     if is_batch(target):
@@ -71,7 +71,7 @@ def run_verify(batch: Batch, setting: Setting, console: Console) -> VerifySummar
     with progress("verify", len(seal.rows) if seal else 0, quiet=console.quiet or console.as_json) as shown:
         summary = verify_batch(batch, setting.pack, setting.knowledge, shown.step)
     for finding in summary.findings[:MOST_FINDINGS]:
-        console.say(f"  {finding}")
+        console.tell(finding)
     if len(summary.findings) > MOST_FINDINGS:
         console.say(f"  and {len(summary.findings) - MOST_FINDINGS} more, in verify.jsonl")
     return summary

@@ -19,6 +19,7 @@ from clinworld.core.errors import ClinworldError, JobError, KnowledgeError, allo
 MAX_BYTES = 5_000_000
 MAX_NODES = 1_000_000
 MAX_DEPTH = 40
+_MOST_SHOWN = 60
 
 _WHOLE = re.compile(r"^[-+]?[0-9]{1,18}$")
 _DECIMAL = re.compile(r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][-+]?[0-9]+)?$")
@@ -51,11 +52,12 @@ def read_text(path: Path, error: type[ClinworldError]) -> str:
             raise error(name, "a folder", "a file is expected", do="Name a file inside it.")
         if size > MAX_BYTES:
             raise error(name, f"{size:,} bytes", f"at most {MAX_BYTES:,} bytes are read", do="Split the file.")
-        raw = path.read_bytes()
+        with path.open("rb") as opened:  # a device or a pipe has no size to go by
+            raw = opened.read(MAX_BYTES + 1)
+        if len(raw) > MAX_BYTES:
+            raise error(name, f"more than {MAX_BYTES:,} bytes", f"at most {MAX_BYTES:,} bytes are read", do="Name a regular file.")
     except FileNotFoundError:
-        beside = path.parent.glob("*") if path.parent.is_dir() else ()
-        nearest = nearest_match(path.name, [p.name for p in beside])
-        raise error(name, "no such file", nearest=nearest, do="Check the path.") from None
+        raise error(name, "no such file", nearest=_nearest_file(path), do="Check the path.") from None
     except OSError as problem:
         raise error(name, f"cannot be read ({problem.strerror})", do="Check the path and its permissions.") from None
     try:
@@ -69,6 +71,14 @@ def read_text(path: Path, error: type[ClinworldError]) -> str:
     return text
 
 
+def _nearest_file(path: Path) -> str | None:
+    """The file beside a missing one whose name without its ending is close; a shared ending alone makes none."""
+    stems = {beside.stem: beside.name for beside in sorted(path.parent.glob("*"))} if path.parent.is_dir() else {}
+    nearest = nearest_match(path.stem, stems)
+    folded = {stem.casefold(): file for stem, file in stems.items()}
+    return None if nearest is None else folded[nearest.casefold()]
+
+
 def load_yaml(path: Path, *, error: type[ClinworldError] = JobError) -> Document:
     """The one document of a strict YAML file. Raises `error` with file and line for anything unclear."""
     return parse_yaml(read_text(path, error), str(path), error=error)
@@ -77,6 +87,10 @@ def load_yaml(path: Path, *, error: type[ClinworldError] = JobError) -> Document
 def parse_yaml(text: str, name: str, *, error: type[ClinworldError] = JobError) -> Document:
     """The one document of strict YAML text; `name` is what messages call it."""
     return _Reader(name, error).read(text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…, {len(text)} characters"
 
 
 class _Reader:
@@ -140,7 +154,7 @@ class _Reader:
                 raise self.fail(key_line, "a key that is a list or mapping", "keys are words")
             key = event.value
             if key in mapping:
-                raise self.fail(key_line, f"the key {key!r} twice", "each key stands once", "Remove one of them.")
+                raise self.fail(key_line, f"the key {_cut(key)!r} twice", "each key stands once", "Remove one of them.")
             mapping[key] = self._node(next(events), events, (*place, key))
             self.lines[(*place, key)] = key_line
         return mapping
@@ -160,7 +174,7 @@ class _Reader:
         if _DECIMAL.match(text):
             number = float(text)
             if not math.isfinite(number):
-                raise self.fail(line, text, "numbers are finite", "Write a smaller number.")
+                raise self.fail(line, _cut(text), "numbers are finite", "Write a smaller number.")
             return number
         return text
 

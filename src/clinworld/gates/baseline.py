@@ -8,6 +8,7 @@ from clinworld.gates.case import CaseUnderCheck
 from clinworld.gates.ledger_check import LedgerCheck, does_not_apply, passes
 from clinworld.knowledge.rows import Analyte, Stream
 from clinworld.schema.record import Series
+from clinworld.world.formulas import find_body_mass_index
 
 NAME = "starts_where_its_row_says"
 FIRST_DAYS = 28
@@ -52,7 +53,8 @@ def find_span(row: Analyte | Stream, case: CaseUnderCheck) -> tuple[float, float
         if mean is None:
             return None
         years = max((patient.age_low + patient.age_high) / 2 - 40, 0)
-        middle = (math.log(mean) if is_log else mean) + row.per_year_over_40 * years
+        over = max(find_body_mass_index(patient, case.gold.premise.start_weight_kg, case.knowledge) - 25, 0)
+        middle = (math.log(mean) if is_log else mean) + row.per_year_over_40 * years + row.per_bmi_over_25 * over
         cut = case.knowledge.parameter("person_cut_sd") * row.sd_between
         return middle - cut, middle + cut, noise
     else:

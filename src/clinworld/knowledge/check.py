@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Iterator
 
-from clinworld.knowledge.check_names import check_languages, check_loinc, check_names, check_repeated_texts
+from clinworld.knowledge.check_names import check_codes, check_languages, check_loinc, check_names, check_repeated_texts
 from clinworld.knowledge.check_numbers import (
     check_ages,
     check_bounds,
@@ -46,6 +46,7 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
     check_languages,
     check_repeated_texts,
     check_loinc,
+    check_codes,
 )
 
 

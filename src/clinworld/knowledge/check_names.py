@@ -19,7 +19,7 @@ def check_names(knowledge: Knowledge) -> Iterator[Finding]:
         for kind in kinds:
             for key, row in knowledge.table(kind).items():
                 for name in dict.fromkeys(name.casefold() for name in (key, *spoken_names(kind, row))):
-                    place = place_of(kind, key)
+                    place = place_of(knowledge, kind, key)
                     if name in owner:
                         yield Finding("name_stands_for_one_thing", f"{place}, names", repr(name), f"taken by {owner[name]}")
                     owner.setdefault(name, place)
@@ -36,9 +36,9 @@ def check_languages(knowledge: Knowledge) -> Iterator[Finding]:
 
 def check_repeated_texts(knowledge: Knowledge) -> Iterator[Finding]:
     """No two events, and no two look-alikes of one condition, are told in the same words."""
-    groups = {"events": [(place_of("events", key, "text"), row.text) for key, row in knowledge.events.items()]}
+    groups = {"events": [(place_of(knowledge, "events", key, "text"), row.text) for key, row in knowledge.events.items()]}
     for key, condition in knowledge.conditions.items():
-        groups[key] = [(place_of("conditions", key, f"look_alikes ({a.condition})"), a.text) for a in condition.look_alikes]
+        groups[key] = [(place_of(knowledge, "conditions", key, f"look_alikes ({a.condition})"), a.text) for a in condition.look_alikes]
     for texts in groups.values():
         seen: dict[str, str] = {}
         for place, wording in texts:
@@ -53,7 +53,36 @@ def check_loinc(knowledge: Knowledge) -> Iterator[Finding]:
     for kind in ("analytes", "streams"):
         for key, row in knowledge.table(kind).items():
             if row.loinc and not has_loinc_check_digit(row.loinc):
-                yield Finding("loinc_check_digit", place_of(kind, key, "loinc"), row.loinc, "digits, a dash and their mod 10 check digit")
+                yield Finding(
+                    "loinc_check_digit", place_of(knowledge, kind, key, "loinc"), row.loinc, "digits, a dash and their mod 10 check digit"
+                )
+
+
+def check_codes(knowledge: Knowledge) -> Iterator[Finding]:
+    """An added row takes no code of another: no LOINC, and no RxCUI but for a further product of the ingredient.
+
+    A further product has the class of the other and no indication of it, so that the product meant for a condition stays one.
+    """
+    for kinds, code in ((("streams", "analytes"), "loinc"), (("drugs",), "rxcui")):
+        owners: dict[str, list[tuple[str, str]]] = {}
+        for kind in kinds:
+            for key, row in knowledge.table(kind).items():
+                if getattr(row, code):
+                    owners.setdefault(getattr(row, code), []).append((kind, key))
+        for kind in kinds:
+            for key in knowledge.added.get(kind, {}):
+                value = getattr(knowledge.table(kind)[key], code)
+                for other in owners.get(value, ()):
+                    if other != (kind, key) and not _are_products_of_one_ingredient(knowledge, kind, key, other[1]):
+                        taken = f"a code of its own; taken by {place_of(knowledge, *other)}"
+                        yield Finding("code_stands_for_one_thing", place_of(knowledge, kind, key, code), repr(value), taken)
+
+
+def _are_products_of_one_ingredient(knowledge: Knowledge, kind: str, name: str, other: str) -> bool:
+    if kind != "drugs":
+        return False
+    one, two = knowledge.drugs[name], knowledge.drugs[other]
+    return one.drug_class == two.drug_class and not dict(one.indications).keys() & dict(two.indications).keys()
 
 
 def has_loinc_check_digit(code: str) -> bool:
@@ -75,8 +104,8 @@ def _wordings(knowledge: Knowledge) -> Iterator[tuple[str, Wording]]:
             for cell in ("names", "text", "context", "explains"):
                 wording = getattr(row, cell, None)
                 if isinstance(wording, Wording):
-                    yield place_of(kind, key, cell), wording
+                    yield place_of(knowledge, kind, key, cell), wording
     for key, condition in knowledge.conditions.items():
         for alike in condition.look_alikes:
-            place = place_of("conditions", key, f"look_alikes ({alike.condition})")
+            place = place_of(knowledge, "conditions", key, f"look_alikes ({alike.condition})")
             yield from ((place, alike.text), (place, alike.discriminator))

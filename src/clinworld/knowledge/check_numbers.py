@@ -15,20 +15,24 @@ def check_bounds(knowledge: Knowledge) -> Iterator[Finding]:
         for key, row in knowledge.table(kind).items():
             if not row.hard_low < row.hard_high:
                 allowed = f"hard_high above {row.hard_low:g}"
-                yield Finding("bounds_in_order", place_of(kind, key, "hard_high"), f"{row.hard_high:g}", allowed)
+                yield Finding("bounds_in_order", place_of(knowledge, kind, key, "hard_high"), f"{row.hard_high:g}", allowed)
             for cell in ("hard_low", "hard_high"):
                 value = getattr(row, cell)
                 if abs(float(from_ticks(to_ticks(value, row.decimals), row.decimals)) - value) > 1e-9 * max(1.0, abs(value)):
-                    yield Finding("bounds_printable", place_of(kind, key, cell), f"{value:g}", f"a value of {row.decimals} decimals")
+                    yield Finding(
+                        "bounds_printable", place_of(knowledge, kind, key, cell), f"{value:g}", f"a value of {row.decimals} decimals"
+                    )
             for cell in ("ref_low_m", "ref_high_m", "ref_low_f", "ref_high_f", "mean_m", "mean_f", "diagnostic_high"):
                 inside = getattr(row, cell, None)
                 if inside is not None and not row.hard_low <= inside <= row.hard_high:
                     allowed = f"{row.hard_low:g} to {row.hard_high:g}"
-                    yield Finding("bounds_in_order", place_of(kind, key, cell), f"{inside:g}", allowed)
+                    yield Finding("bounds_in_order", place_of(knowledge, kind, key, cell), f"{inside:g}", allowed)
     for key, analyte in knowledge.analytes.items():
         for low, high, sex in ((analyte.ref_low_m, analyte.ref_high_m, "m"), (analyte.ref_low_f, analyte.ref_high_f, "f")):
             if low is not None and high is not None and low >= high:
-                yield Finding("bounds_in_order", place_of("analytes", key, f"ref_high_{sex}"), f"{high:g}", f"above ref_low_{sex}, {low:g}")
+                yield Finding(
+                    "bounds_in_order", place_of(knowledge, "analytes", key, f"ref_high_{sex}"), f"{high:g}", f"above ref_low_{sex}, {low:g}"
+                )
 
 
 def check_ages(knowledge: Knowledge) -> Iterator[Finding]:
@@ -36,13 +40,13 @@ def check_ages(knowledge: Knowledge) -> Iterator[Finding]:
     for kind in ("events", "conditions"):
         for key, row in knowledge.table(kind).items():
             if row.age_low is not None and row.age_high is not None and row.age_low >= row.age_high:
-                yield Finding("ages_in_order", place_of(kind, key, "age_high"), str(row.age_high), f"above {row.age_low}")
+                yield Finding("ages_in_order", place_of(knowledge, kind, key, "age_high"), str(row.age_high), f"above {row.age_low}")
 
 
 def check_ladders(knowledge: Knowledge) -> Iterator[Finding]:
     """A ladder has doses above zero that rise, and a waiting time between steps where there is more than one."""
     for key, drug in knowledge.drugs.items():
-        place = place_of("drugs", key, "ladder")
+        place = place_of(knowledge, "drugs", key, "ladder")
         full = ", ".join(f"{dose:g}" for dose in drug.ladder)
         if not drug.ladder:
             yield Finding("ladder_rises", place, "no dose", "at least one dose")
@@ -58,7 +62,7 @@ def check_effects(knowledge: Knowledge) -> Iterator[Finding]:
     for key, drug in knowledge.drugs.items():
         seen: set[tuple[str, float | None, str]] = set()
         for number, effect in enumerate(drug.effects):
-            place = place_of("drugs", key, f"effects[{number}] ({effect.item})")
+            place = place_of(knowledge, "drugs", key, f"effects[{number}] ({effect.item})")
             if effect.dose is not None and effect.dose not in drug.ladder:
                 full = ", ".join(f"{dose:g}" for dose in drug.ladder)
                 yield Finding("effect_is_usable", f"{place}, dose", f"{effect.dose:g}", f"a dose of the ladder: {full}")
@@ -80,10 +84,12 @@ def check_levels(knowledge: Knowledge) -> Iterator[Finding]:
     for key, condition in knowledge.conditions.items():
         if condition.has_physiology != bool(condition.levels):
             found = f"{condition.has_physiology} with {len(condition.levels)} levels"
-            yield Finding("level_is_usable", place_of("conditions", key, "has_physiology"), found, "true exactly where levels are given")
+            yield Finding(
+                "level_is_usable", place_of(knowledge, "conditions", key, "has_physiology"), found, "true exactly where levels are given"
+            )
         items = [level.item for level in condition.levels]
         for number, level in enumerate(condition.levels):
-            place = place_of("conditions", key, f"levels[{number}] ({level.item})")
+            place = place_of(knowledge, "conditions", key, f"levels[{number}] ({level.item})")
             if items.count(level.item) > 1:
                 yield Finding("level_is_usable", place, "the item again", "each item stands once")
             if not level.low < level.mean < level.high:
@@ -100,18 +106,20 @@ def check_diagnostic_limits(knowledge: Knowledge) -> Iterator[Finding]:
     for kind in ("analytes", "streams"):
         for key, row in knowledge.table(kind).items():
             if (row.diagnostic_high is None) != (not row.diagnostic_of):
-                place = place_of(kind, key, "diagnostic_of")
+                place = place_of(knowledge, kind, key, "diagnostic_of")
                 yield Finding("diagnosis_holds", place, repr(row.diagnostic_of), "diagnostic_high and diagnostic_of together, or neither")
             elif row.diagnostic_high is not None:
                 limits[key] = row
                 if row.diagnostic_of not in knowledge.conditions:
-                    yield Finding("diagnosis_holds", place_of(kind, key, "diagnostic_of"), repr(row.diagnostic_of), "an id of a condition")
+                    yield Finding(
+                        "diagnosis_holds", place_of(knowledge, kind, key, "diagnostic_of"), repr(row.diagnostic_of), "an id of a condition"
+                    )
     for key, condition in knowledge.conditions.items():
         for number, level in enumerate(condition.levels):
             limit = limits.get(level.item)
             if limit is None or limit.diagnostic_high is None:
                 continue
-            place = place_of("conditions", key, f"levels[{number}] ({level.item})")
+            place = place_of(knowledge, "conditions", key, f"levels[{number}] ({level.item})")
             if limit.diagnostic_of != key and level.high >= limit.diagnostic_high:
                 allowed = f"under {limit.diagnostic_high:g}, where {limit.diagnostic_of} would be diagnosed"
                 yield Finding("diagnosis_holds", f"{place}, high", f"{level.high:g}", allowed)
@@ -124,7 +132,7 @@ def check_diagnostic_limits(knowledge: Knowledge) -> Iterator[Finding]:
 def check_drivers(knowledge: Knowledge) -> Iterator[Finding]:
     """A driver with evidence says from where to where the stream moves and when; one without says nothing of it."""
     for key, driver in knowledge.drivers.items():
-        place = place_of("drivers", key, "evidence")
+        place = place_of(knowledge, "drivers", key, "evidence")
         told = (driver.normal is not None, driver.abnormal is not None, driver.lead_days is not None)
         if told != (bool(driver.evidence),) * 3:
             yield Finding(
@@ -134,21 +142,26 @@ def check_drivers(knowledge: Knowledge) -> Iterator[Finding]:
         if stream is None:
             continue
         if driver.evidence not in driver.observed_in:
-            yield Finding("driver_evidence_is_whole", place_of("drivers", key, "observed_in"), str(driver.observed_in), driver.evidence)
+            yield Finding(
+                "driver_evidence_is_whole", place_of(knowledge, "drivers", key, "observed_in"), str(driver.observed_in), driver.evidence
+            )
         if driver.normal == driver.abnormal:
             yield Finding(
-                "driver_evidence_is_whole", place_of("drivers", key, "abnormal"), f"{driver.abnormal}", "a level other than normal"
+                "driver_evidence_is_whole",
+                place_of(knowledge, "drivers", key, "abnormal"),
+                f"{driver.abnormal}",
+                "a level other than normal",
             )
         for cell in ("normal", "abnormal"):
             value = getattr(driver, cell)
             if value is not None and not stream.hard_low <= value <= stream.hard_high:
                 allowed = f"{stream.hard_low:g} to {stream.hard_high:g}"
-                yield Finding("driver_evidence_is_whole", place_of("drivers", key, cell), f"{value:g}", allowed)
+                yield Finding("driver_evidence_is_whole", place_of(knowledge, "drivers", key, cell), f"{value:g}", allowed)
 
 
 def check_missing_days(knowledge: Knowledge) -> Iterator[Finding]:
     """Missing days come in runs: off after an off day is at least as likely as off after a worn one."""
     for key, stream in knowledge.streams.items():
         if stream.p_off_off < stream.p_off_worn:
-            place = place_of("streams", key, "p_off_off")
+            place = place_of(knowledge, "streams", key, "p_off_off")
             yield Finding("missing_days_run", place, f"{stream.p_off_off:g}", f"at least p_off_worn, {stream.p_off_worn:g}")

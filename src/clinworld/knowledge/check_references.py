@@ -32,62 +32,73 @@ def check_references(knowledge: Knowledge) -> Iterator[Finding]:
     items = {*knowledge.streams, *knowledge.analytes}
     groups = {analyte.group for analyte in knowledge.analytes.values()}
     for key, device in knowledge.devices.items():
-        place = place_of("devices", key, "reports")
+        place = place_of(knowledge, "devices", key, "reports")
         yield from _unknown("id_resolves", place, device.reports, {*knowledge.streams, *groups}, "a stream or an analyte group")
     for key, stream in knowledge.streams.items():
-        yield from _unknown("id_resolves", place_of("streams", key, "devices"), stream.devices, knowledge.devices, "a device")
+        yield from _unknown("id_resolves", place_of(knowledge, "streams", key, "devices"), stream.devices, knowledge.devices, "a device")
     for key, artifact in knowledge.artifacts.items():
-        yield from _unknown("id_resolves", place_of("artifacts", key, "needs"), artifact.needs, knowledge.devices, "a device")
-        yield from _unknown("id_resolves", place_of("artifacts", key, "series"), (artifact.series,), knowledge.streams, "a stream")
+        yield from _unknown("id_resolves", place_of(knowledge, "artifacts", key, "needs"), artifact.needs, knowledge.devices, "a device")
+        yield from _unknown(
+            "id_resolves", place_of(knowledge, "artifacts", key, "series"), (artifact.series,), knowledge.streams, "a stream"
+        )
     for key, driver in knowledge.drivers.items():
         seen = tuple(name for name in driver.observed_in if name != DOSE)
-        yield from _unknown("id_resolves", place_of("drivers", key, "observed_in"), seen, knowledge.streams, "a stream")
+        yield from _unknown("id_resolves", place_of(knowledge, "drivers", key, "observed_in"), seen, knowledge.streams, "a stream")
         if driver.evidence:
-            place = place_of("drivers", key, "evidence")
+            place = place_of(knowledge, "drivers", key, "evidence")
             yield from _unknown("id_resolves", place, (driver.evidence,), knowledge.streams, "a stream")
     for key, event in knowledge.events.items():
-        place = place_of("events", key, "shadows")
+        place = place_of(knowledge, "events", key, "shadows")
         yield from _unknown("id_resolves", place, event.shadows, {*knowledge.drivers, *knowledge.conditions}, "a driver or condition")
     for key, condition in knowledge.conditions.items():
-        yield from _unknown("id_resolves", place_of("conditions", key, "signals"), condition.signals, items, "a stream or analyte")
+        yield from _unknown(
+            "id_resolves", place_of(knowledge, "conditions", key, "signals"), condition.signals, items, "a stream or analyte"
+        )
         levels = tuple(level.item for level in condition.levels)
-        yield from _unknown("id_resolves", place_of("conditions", key, "levels"), levels, items, "a stream or analyte")
+        yield from _unknown("id_resolves", place_of(knowledge, "conditions", key, "levels"), levels, items, "a stream or analyte")
     for key, drug in knowledge.drugs.items():
         moved = tuple(effect.item for effect in drug.effects)
-        yield from _unknown("id_resolves", place_of("drugs", key, "effects"), moved, items, "a stream or analyte")
+        yield from _unknown("id_resolves", place_of(knowledge, "drugs", key, "effects"), moved, items, "a stream or analyte")
 
 
 def check_indications(knowledge: Knowledge) -> Iterator[Finding]:
     """A drug is indicated for conditions that exist, at a top dose on its ladder; off-label uses are among them."""
     for key, drug in knowledge.drugs.items():
-        place = place_of("drugs", key, "indications")
+        place = place_of(knowledge, "drugs", key, "indications")
         named = tuple(condition for condition, _ in drug.indications)
         if not named:
             yield Finding("indication_exists", place, "no indication", "at least one condition")
         yield from _unknown("indication_exists", place, named, knowledge.conditions, "a condition")
-        yield from _unknown("indication_exists", place_of("drugs", key, "off_label"), drug.off_label, named, "an indication of the drug")
+        yield from _unknown(
+            "indication_exists", place_of(knowledge, "drugs", key, "off_label"), drug.off_label, named, "an indication of the drug"
+        )
         for condition, top in drug.indications:
             if top not in drug.ladder:
                 yield Finding("indication_exists", f"{place} ({condition})", f"{top:g}", f"a dose of the ladder: {_doses(drug.ladder)}")
 
 
 def check_derived_streams(knowledge: Knowledge) -> Iterator[Finding]:
-    """A derived stream has intercept, slope and a parent that is measured itself."""
+    """A derived stream has a parent that is measured itself and either intercepts and slope or a formula; its scale is linear."""
     for key, stream in knowledge.streams.items():
-        place = place_of("streams", key, "parent")
-        if (bool(stream.parent), stream.intercept is not None, stream.slope is not None) not in ((True,) * 3, (False,) * 3):
-            yield Finding("derived_stream_is_whole", place, repr(stream.parent), "parent, intercept and slope together, or none of them")
+        place = place_of(knowledge, "streams", key, "parent")
+        line = (stream.intercept_m is not None, stream.intercept_f is not None, stream.slope is not None)
+        wanted = (bool(stream.parent) and not stream.derived_by,) * 3
+        if line != wanted or (stream.derived_by and not stream.parent):
+            allowed = "parent with intercepts and slope or with derived_by, or none of them"
+            yield Finding("derived_stream_is_whole", place, repr(stream.parent), allowed)
         elif stream.parent:
             yield from _unknown("derived_stream_is_whole", place, (stream.parent,), knowledge.streams, "a stream")
             parent = knowledge.streams.get(stream.parent)
             if parent is not None and parent.parent:
                 yield Finding("derived_stream_is_whole", place, f"{stream.parent}, itself derived", "a stream that is measured")
+            if stream.scale != "linear":
+                yield Finding("derived_stream_is_whole", place, f"scale {stream.scale}", "linear, as its line is")
 
 
 def check_look_alikes(knowledge: Knowledge) -> Iterator[Finding]:
     """Look-alikes are conditions, and a disease a case may be about has at least two."""
     for key, condition in knowledge.conditions.items():
-        place = place_of("conditions", key, "look_alikes")
+        place = place_of(knowledge, "conditions", key, "look_alikes")
         names = tuple(alike.condition for alike in condition.look_alikes)
         yield from _unknown("look_alikes_known", place, names, {*knowledge.conditions} - {key}, "another condition")
         if condition.is_primary and len(set(names)) < FEWEST_LOOK_ALIKES:

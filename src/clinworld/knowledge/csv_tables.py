@@ -24,10 +24,10 @@ def _table(file: str, columns: str, reader: Callable[[Cells], Any]) -> TableShap
 _ANALYTE = """id name_en name_zh aliases loinc ucum decimals ref_low_m ref_high_m ref_low_f ref_high_f cv_within_pct cv_between_pct
     cv_analytic_pct
     hard_low hard_high group per_kg half_time_days derived_by diagnostic_high diagnostic_of device clinician_reads source status"""
-_STREAM = """id name_en name_zh aliases loinc ucum decimals setting devices role scale mean_m mean_f per_year_over_40 sd_between
-    sd_within lag1
-    saturday sunday monday p_present p_off_worn p_off_off hard_low hard_high parent intercept slope clinician_reads per_kg half_time_days
-    diagnostic_high diagnostic_of source status"""
+_STREAM = """id name_en name_zh aliases loinc ucum decimals setting devices role scale mean_m mean_f per_year_over_40
+    per_bmi_over_25 sd_between sd_within lag1
+    saturday sunday monday p_present p_off_worn p_off_off hard_low hard_high parent derived_by intercept_m intercept_f slope
+    clinician_reads per_kg half_time_days diagnostic_high diagnostic_of source status"""
 _EVENT = """id kind topic text_en text_zh context_en context_zh weight sex age_low age_high is_exertional axis shadows source status"""
 _ARTIFACT = "id name_en name_zh explains_en explains_zh size unit needs series turning_kind source status"
 _DRIVER = "id name_en name_zh observed_in evidence normal abnormal lead_days needs_symptom source status"

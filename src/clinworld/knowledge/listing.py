@@ -17,7 +17,7 @@ _NOT_VALUES = ("id", "names", "citation", "text", "meaning", "ucum", "dose_unit"
 _NESTED = ("effects", "levels", "look_alikes", "indications")
 _LIMITS = ("ref_low_m", "ref_high_m", "ref_low_f", "ref_high_f", "hard_low", "hard_high", "diagnostic_high")
 _IN_ROW_UNIT = (*_LIMITS, "mean_m", "mean_f", "value", "size", "ladder")
-_ON_SCALE = ("sd_between", "sd_within", "per_year_over_40", "saturday", "sunday", "monday")
+_ON_SCALE = ("sd_between", "sd_within", "per_year_over_40", "per_bmi_over_25", "saturday", "sunday", "monday")
 _SUFFIX_UNITS = (("_pct", "%"), ("_days", "d"), ("_change_kg", "kg"))
 
 

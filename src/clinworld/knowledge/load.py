@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 from clinworld.core.errors import KnowledgeError, UsageError, allowed_values, nearest_match
 from clinworld.core.tables import load_csv
 from clinworld.knowledge.cells import Cells
-from clinworld.knowledge.csv_tables import TABLES
+from clinworld.knowledge.csv_tables import TABLES, TableShape
 from clinworld.knowledge.rows import (
     Analyte,
     ArtifactRow,
@@ -43,9 +43,6 @@ class _Files(Mapping[str, Row], Generic[Row]):
     """
 
     def __init__(self, paths: Mapping[str, Path], read: Callable[[Path], Row], rows: Mapping[str, Row]) -> None:
-        for name in rows:
-            if name in paths:
-                raise _already(str(paths[name]), name, "a row of the label table")
         self._paths, self._read = paths, read
         self._rows: dict[str, Row] = dict(rows)
         self._ids = dict.fromkeys((*paths, *rows))
@@ -127,7 +124,12 @@ class Knowledge:
     @cached_property
     def conditions(self) -> Mapping[str, Condition]:
         """Diseases: a file for each that does something, parsed when first asked for, and a row for each that is a name only."""
-        return _Files(self._paths("conditions"), read_condition, self._table("condition_labels"))
+        paths, labels = self._paths("conditions"), self._table("condition_labels")
+        for name in labels:
+            if name in paths:
+                added = self.added.get("conditions", {}).get(name, paths[name])
+                raise _already(str(added), name, "condition_labels.csv" if added == paths[name] else str(paths[name]))
+        return _Files(paths, read_condition, labels)
 
     @cached_property
     def drugs(self) -> Mapping[str, Drug]:
@@ -186,19 +188,31 @@ class Knowledge:
         shape = TABLES[kind]
         rows: dict[str, Any] = {}
         for folder in self.folders:
-            path = folder / shape.file
-            paths = [path] if path.suffix else sorted(path.glob("*.csv"))
-            for file in paths:
+            for file in _table_files(folder, shape):
                 if file.is_file() or folder == HERE:
-                    _read_rows(file, kind, rows)
+                    _read_rows(file, kind, rows, file.name if folder == HERE else str(file))
         return MappingProxyType(rows)
+
+    @cached_property
+    def added(self) -> Mapping[str, Mapping[str, Path]]:
+        """Where the rows stand that are not the package's own: kind → id → file. A disease that is a name only counts as a condition."""
+        found: dict[str, dict[str, Path]] = {}
+        for folder in self.folders[1:]:
+            for kind in FILE_KINDS:
+                for path in sorted((folder / kind).glob("*.yaml")):
+                    found.setdefault(kind, {})[path.stem] = path
+            for kind, shape in TABLES.items():
+                for file in _table_files(folder, shape):
+                    for values in _load_table(file, shape, str(file)) if file.is_file() else ():
+                        found.setdefault("conditions" if kind == "condition_labels" else kind, {})[values["id"]] = file
+        return found
 
     def _paths(self, kind: str) -> dict[str, Path]:
         paths: dict[str, Path] = {}
         for folder in self.folders:
             for path in sorted((folder / kind).glob("*.yaml")):
                 if path.stem in paths:
-                    raise _already(f"{kind}/{path.name}", path.stem, str(paths[path.stem]))
+                    raise _already(str(path), path.stem, str(paths[path.stem]))
                 paths[path.stem] = path
         return paths
 
@@ -218,9 +232,10 @@ class _NameIndex(dict[str, dict[str, str]]):
 
 
 def load_knowledge(extra: Path | None = None) -> Knowledge:
-    """The package's knowledge, with the rows of the folder `extra` added; an id that exists already is an error.
+    """The package's knowledge, with the rows of the folder `extra` added.
 
-    Nothing is parsed yet. `extra` holds files of the same names and columns as the package's.
+    Without `extra` nothing is parsed yet. `extra` holds files of the same names and columns as the package's; all rows are then read and
+    checked against each other. Raises KnowledgeError for an id, name or code that another row has, and for whatever else disagrees.
     """
     if extra is None:
         return Knowledge()
@@ -230,17 +245,43 @@ def load_knowledge(extra: Path | None = None) -> Knowledge:
     for path in sorted(extra.iterdir()):
         if path.name not in known and not path.name.startswith("."):
             raise KnowledgeError(str(path), "not a knowledge file", allowed_values(known, most=20), nearest=nearest_match(path.name, known))
-    return Knowledge((HERE, extra))
+    knowledge = Knowledge((HERE, extra.resolve()))
+    if not any(knowledge.added.values()):
+        raise KnowledgeError(
+            str(extra), "a folder that adds nothing", allowed_values(known, most=20), do="Put a row in it, or leave it out."
+        )
+    from clinworld.knowledge.check import check_knowledge  # noqa: PLC0415 - the checks read Knowledge; only added rows need them
+
+    for finding in check_knowledge(knowledge):
+        raise KnowledgeError(finding.place, f"found {finding.found}", f"expected: {finding.allowed}", kind=finding.check)
+    return knowledge
 
 
-def _read_rows(path: Path, kind: str, rows: dict[str, Any]) -> None:
+def _table_files(folder: Path, shape: TableShape) -> list[Path]:
+    path = folder / shape.file
+    return [path] if path.suffix else sorted(path.glob("*.csv"))
+
+
+def _read_rows(path: Path, kind: str, rows: dict[str, Any], place: str) -> None:
+    """Add the rows of a file to `rows`; messages call the file `place`."""
     shape = TABLES[kind]
-    for values in load_csv(path, shape.columns):
-        where = f"{path.name}, line {values['_row']}"
+    for values in _load_table(path, shape, place):
+        where = f"{place}, line {values['_row']}"
         row = shape.read(Cells(values, where))
         if row.id in rows:
             raise _already(where, row.id, f"another row of {kind}")
         rows[row.id] = row
+
+
+def _load_table(path: Path, shape: TableShape, place: str) -> list[dict[str, str]]:
+    """The cells of a table; an error names the file as `place`, not by its name alone."""
+    try:
+        return load_csv(path, shape.columns)
+    except KnowledgeError as problem:
+        if place == path.name or not problem.where.startswith(path.name):
+            raise
+        where = place + problem.where.removeprefix(path.name)
+        raise KnowledgeError(where, problem.found, problem.allowed, nearest=problem.nearest, do=problem.do) from None
 
 
 def _already(where: str, name: str, by: str) -> KnowledgeError:

@@ -65,7 +65,8 @@ class Stream:
     share of people who have the stream at all, `p_off_worn` and `p_off_off` the chance of a missing day after a worn and after a missing
     one. `role`: wearable (any wearable), evidence (shows a driver, exists for everyone), quality (says how sure a reading is), home (a
     home device), diary (few people keep it; shown only where a pack asks). `mean_m`, `mean_f` are in `ucum` whatever the scale.
-    A derived stream is `intercept + slope * parent` on the parent's days, plus its own noise.
+    A derived stream is `intercept_m` or `intercept_f` + slope * parent on the parent's days, or the line that `derived_by` names in
+    `world/formulas.py`, plus its own noise; its scale is linear. `per_bmi_over_25`: change of a person's level per kg/m2 over 25.
     `per_kg`: change of the true level per kg of body-weight change, with lag `half_time_days` (None: weight does not move it).
     `diagnostic_high` with `diagnostic_of`: at or above it the named condition would be diagnosed.
     """
@@ -83,6 +84,7 @@ class Stream:
     mean_m: float | None
     mean_f: float | None
     per_year_over_40: float
+    per_bmi_over_25: float
     sd_between: float
     sd_within: float
     lag1: float
@@ -95,7 +97,9 @@ class Stream:
     hard_low: float
     hard_high: float
     parent: str
-    intercept: float | None
+    derived_by: str
+    intercept_m: float | None
+    intercept_f: float | None
     slope: float | None
     clinician_reads: bool
     source: str

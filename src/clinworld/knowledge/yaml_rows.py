@@ -11,6 +11,7 @@ from clinworld.knowledge.cells import Cells
 from clinworld.knowledge.csv_rows import AGE_MAX, SEXES
 from clinworld.knowledge.rows import Condition, Drug, DrugEffect, Level, LookAlike
 
+HERE = Path(__file__).parent
 FREQUENCIES = get_args(Drug.__annotations__["frequency"])
 POPULATIONS = ("any", "t2d", "obesity")
 
@@ -32,7 +33,8 @@ class _File:
 
     def where(self, place: Place) -> str:
         line = self.document.lines.get(place, 1)
-        return f"{self.path.parent.name}/{self.path.name}, line {line}{f', {place_text(place)}' if place else ''}"
+        name = f"{self.path.parent.name}/{self.path.name}" if self.path.parent.parent == HERE else str(self.path)
+        return f"{name}, line {line}{f', {place_text(place)}' if place else ''}"
 
     def cells(self, value: Any, place: Place, keys: Iterable[str], optional: Iterable[str] = ()) -> Cells:
         known, may_lack = tuple(keys), tuple(optional)

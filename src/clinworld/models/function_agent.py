@@ -5,16 +5,20 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
 from typing import Any
 
-from anyio import to_thread
-
 from clinworld.core.errors import ModelFailure, UsageError, allowed_values, nearest_match
+from clinworld.core.printing import show_line
 from clinworld.models.backend import Reply, Request
+
+MOST_USAGE = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +32,101 @@ class FunctionAgent:
     async def send(self, request: Request) -> Reply:
         """What the function returned. Raises ModelFailure when it raised, or returned neither text nor a Reply."""
         asked = request.messages[-1].text if self.takes_text else request
+        if inspect.iscoroutinefunction(self.function):
+            found = await self._wait_for(self.function(asked))
+        else:
+            found = await _run_in_thread(partial(self._call, asked))
+            if isinstance(found, _Raised):
+                raise self._failure(found.problem) from found.problem
+            found = await self._wait_for(found) if inspect.isawaitable(found) else found
+        return self._check_reply(found)
+
+    def _call(self, asked: Any) -> Any:
+        """What the function returned, or what it raised as a value: SystemExit and its like must not travel through the event loop."""
         try:
-            if inspect.iscoroutinefunction(self.function):
-                found = await self.function(asked)
-            else:
-                found = await to_thread.run_sync(self.function, asked, abandon_on_cancel=True)
-                found = await found if inspect.isawaitable(found) else found
-        except ModelFailure:
-            raise
-        except Exception as problem:  # the edge to code that is not ours: whatever it raises is its failure, not ours
-            raise ModelFailure(
-                f"agent {self.name}", f"raised {type(problem).__name__}: {problem}", do="Run again to ask it again."
-            ) from problem
-        if isinstance(found, Reply):
-            return found
-        if isinstance(found, str):
-            return Reply(found)
-        raise ModelFailure(f"agent {self.name}", f"returned {type(found).__name__}", "text or a Reply is expected")
+            return self.function(asked)
+        except BaseException as problem:
+            return _Raised(problem)
+
+    async def _wait_for(self, work: Any) -> Any:
+        try:
+            return await work
+        except BaseException as problem:  # the edge to code that is not ours: whatever it raises is its failure, not ours
+            if _is_cancelled(problem):
+                raise
+            raise self._failure(problem) from problem
+
+    def _failure(self, problem: BaseException) -> ModelFailure:
+        if isinstance(problem, ModelFailure):
+            return problem
+        do = "Run again to ask it again."
+        return ModelFailure(f"agent {self.name}", show_line(f"raised {type(problem).__name__}: {_text_of(problem)}"), do=do)
+
+    def _check_reply(self, found: Any) -> Reply:
+        """A reply whose every part can be stored."""
+        reply = Reply(found) if isinstance(found, str) else found
+        if not isinstance(reply, Reply):
+            raise ModelFailure(f"agent {self.name}", f"returned {type(found).__name__}", "text or a Reply is expected")
+        for part in ("text", "reasoning", "finish_reason"):
+            value = getattr(reply, part)
+            if not isinstance(value, str):
+                raise ModelFailure(f"agent {self.name}", f"returned a Reply whose {part} is {type(value).__name__}", "text is expected")
+        if reply.usage is not None and not _is_usage(reply.usage):
+            raise ModelFailure(f"agent {self.name}", "returned a Reply with another usage", "None, or whole numbers by name, is expected")
+        return reply
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """What a function raised in its thread."""
+
+    problem: BaseException
+
+
+async def _run_in_thread(function: Callable[[], Any]) -> Any:
+    """What a function that raises nothing returns. When the wait is cancelled its thread is left behind, and no exit waits for it."""
+    import asyncio  # noqa: PLC0415 - heavy, loaded at use
+
+    loop = asyncio.get_running_loop()
+    waiting = loop.create_future()
+
+    def settle(found: Any) -> None:
+        if not waiting.done():
+            waiting.set_result(found)
+
+    def work() -> None:
+        found = function()
+        with suppress(RuntimeError):  # the event loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, found)
+
+    Thread(target=copy_context().run, args=(work,), daemon=True, name="agent").start()
+    return await waiting
+
+
+def _is_cancelled(problem: BaseException) -> bool:
+    """True when the run itself stops the call (its deadline, a second Ctrl-C), not when the agent raises such an exception."""
+    import asyncio  # noqa: PLC0415 - heavy, loaded at use
+
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # the event loop is gone, and with it whoever waits for an answer
+        return True
+    if isinstance(problem, asyncio.CancelledError):
+        return task is not None and task.cancelling() > 0
+    return isinstance(problem, GeneratorExit) and task is None
+
+
+def _text_of(problem: BaseException) -> str:
+    try:
+        return str(problem)
+    except Exception:  # an exception of code that is not ours may fail even here
+        return "(it cannot be written as text)"
+
+
+def _is_usage(usage: Any) -> bool:
+    return isinstance(usage, dict) and all(
+        isinstance(name, str) and type(count) is int and 0 <= count < MOST_USAGE for name, count in usage.items()
+    )
 
 
 def load_function_agent(spec: str) -> FunctionAgent:
@@ -84,9 +166,9 @@ def _import(name: str, where: str) -> ModuleType:
             beside = sorted(path.stem for path in folder.glob("*.py"))
             allowed = "modules of the working directory and installed ones are found"
             raise UsageError(where, f"no module {name!r} from {folder}", allowed, nearest=nearest_match(name, beside)) from None
-        except Exception as problem:  # the module is the user's: any error while it loads is a message, not a traceback
-            found = f"importing {name!r} raised {type(problem).__name__}: {problem}"
-            raise UsageError(where, found, do=f"Try `python -c 'import {name}'`.") from problem
+        except (Exception, SystemExit) as problem:  # the module is the user's: any error while it loads is a message, not a traceback
+            found = f"importing {name!r} raised {type(problem).__name__}: {_text_of(problem)}"
+            raise UsageError(where, show_line(found), do=f"Try `python -c 'import {name}'`.") from problem
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clinworld.access.prompt import OUTPUT_TOKENS
-from clinworld.core.errors import ClinworldError, LeakFound, ModelFailure, StampMismatch
+from clinworld.core.errors import LeakFound, ModelFailure, StampMismatch
+from clinworld.core.printing import mend_text, show_line
 from clinworld.models.backend import Backend, Message, Reply, Request
 from clinworld.models.control import ControlBackend
 from clinworld.models.replay import ReplayBackend
@@ -17,6 +18,7 @@ from clinworld.schema.cell import Cell, ReplySource, Response
 from clinworld.schema.item import Item
 
 CONCURRENT_CELLS = 8
+MOST_FAILURE = 600  # characters of a failure that are kept
 WITHHELD = "withheld"
 DEADLINE = "deadline"
 
@@ -146,17 +148,17 @@ async def _ask(planned: PlannedCell, backend: Backend, exam: Exam, shown: Shown,
     except LeakFound as found:
         failure, reply = f"{WITHHELD}: {found.found}", Reply("", finish_reason="error")
     except ModelFailure as problem:
-        failure, reply = str(problem), Reply("", finish_reason="error")
+        failure, reply = show_line(mend_text(str(problem)), most=MOST_FAILURE), Reply("", finish_reason="error")
     return Response(
         cell=planned.cell,
         turn=turn.turn,
         day=turn.day,
         prompt_sha256=shown.digest,
         request={"max_output_tokens": request.max_output_tokens, "deadline_s": request.deadline_s},
-        reply=reply.text,
-        reasoning=reply.reasoning,
-        usage=reply.usage,
-        finish_reason=reply.finish_reason,
+        reply=mend_text(reply.text),
+        reasoning=mend_text(reply.reasoning),
+        usage=None if reply.usage is None else {mend_text(name): count for name, count in reply.usage.items()},
+        finish_reason=mend_text(reply.finish_reason),
         source=planned.agent.source,
         failure=failure,
         exam_stamp=exam.stamp,
@@ -187,13 +189,13 @@ async def _answer_waiting(
     import anyio  # noqa: PLC0415 - heavy, loaded at use
 
     waiting: Iterator[PlannedCell] = iter(cells)
-    problems: list[ClinworldError] = []
+    problems: list[Exception] = []
 
     async def work() -> None:
         for planned in waiting:
             try:
                 done.cells.append(await answer_cell(planned, _backend(planned), exam, prompts, add))
-            except ClinworldError as problem:
+            except Exception as problem:  # the edge of a worker: recorded here, raised again when the others have ended
                 problems.append(problem)
             if problems or done.stopped:
                 return

@@ -5,6 +5,9 @@ The last row of audit.jsonl says what the batch gates found and the digest of ev
 
 from collections.abc import Iterator
 from hashlib import sha256
+from typing import Any
+
+import orjson
 
 from clinworld.core.errors import ClinworldError, NothingEmitted, StampMismatch, StoreError
 from clinworld.core.store import read_rows
@@ -12,6 +15,7 @@ from clinworld.run.batch_files import AUDIT, BATCH, GOLD, ITEMS, REFUSED_ITEMS, 
 from clinworld.schema.finding import Finding
 
 CHECK = "batch_is_as_built"
+MOST_SHOWN = 60
 
 
 def refuse_gated(batch: Batch) -> None:
@@ -40,13 +44,37 @@ def check_batch(batch: Batch) -> list[Finding]:
         return [Finding(CHECK, AUDIT, "no last row with the batch gates", "audit.jsonl ends with the row of its batch")]
     findings = [*_check_rows(batch, ITEMS, seal, 0), *_check_rows(batch, GOLD, seal, 1)]
     try:
-        recorded = batch.facts().files.get(AUDIT, "none")
+        described = batch.description
+        recorded = str(described["files"][AUDIT])
     except StoreError as problem:
         return [*findings, Finding(CHECK, BATCH, problem.found, "batch.json names the digest of audit.jsonl")]
+    except (KeyError, TypeError) as problem:
+        return [*findings, Finding(CHECK, BATCH, f"no {problem}", "batch.json names the digest of audit.jsonl")]
+    findings += _check_description(described, seal)
     digest = sha256(batch.path(AUDIT).read_bytes()).hexdigest()
     if digest != recorded:
         findings.append(Finding(CHECK, AUDIT, f"digest {digest[:16]}", f"built with {recorded[:16]}"))
     return findings
+
+
+def _check_description(described: dict[str, Any], seal: BatchSeal) -> Iterator[Finding]:
+    """What batch.json says otherwise than the seal."""
+    files = described["files"]
+    sealed = {**seal.facts, "job_digest": seal.job_digest, "outcome": seal.outcome, "files": {**seal.files, AUDIT: files[AUDIT]}}
+    for name, value in sealed.items():
+        found = described.get(name)
+        if isinstance(value, dict) and isinstance(found, dict):
+            pairs = {f"{name}.{key}": (found.get(key), value.get(key)) for key in {**value, **found}}
+        else:
+            pairs = {name: (found, value)}
+        for place, (now, then) in pairs.items():
+            if now != then:
+                yield Finding(CHECK, f"{BATCH}, {place}", _shorten(now), f"built with {_shorten(then)}")
+
+
+def _shorten(value: Any) -> str:
+    text = orjson.dumps(value).decode()
+    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"
 
 
 def require_intact(batch: Batch) -> None:

@@ -35,6 +35,7 @@ Outcome = Literal["passed", "refused", "empty"]
 _STAMP = re.compile(r"^(\d{8}-\d{6})(?:-(\d+))?$")
 _DRAFT = re.compile(r"^\.building-.*-(\d+)$")
 _DIGEST_KEYS = ("digest", "prompt_digests")
+_SEALED = ("job_id", "pack", "language", "seed_digest", "stamps", "counts", "refusals", "without_effect")  # same bytes on any machine
 _SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY
 
 
@@ -85,13 +86,17 @@ class ItemEntry(NamedTuple):
 
 
 class BatchSeal(NamedTuple):
-    """The last row of audit.jsonl: outcome, batch gates, and (item row, gold row) digests by item id."""
+    """The last row of audit.jsonl: outcome, batch gates, (item row, gold row) digests by item id, and what batch.json has to say again.
+
+    `facts` are values of batch.json that depend on the job alone.
+    """
 
     outcome: Outcome
     job_digest: str
     gates: tuple[GateResult, ...]
     files: dict[str, str]
     rows: dict[str, tuple[str, str]]
+    facts: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +134,17 @@ class Batch:
         for name in ("without_effect", "knowledge_folders"):
             kept[name] = tuple(kept.get(name, ()))
         return BatchFacts(**kept)
+
+    def sealed_facts(self) -> BatchFacts:
+        """batch.json, or where it is missing what the seal keeps of it. Raises StoreError when neither can be read."""
+        try:
+            return self.facts()
+        except StoreError:
+            seal = self.seal()
+            if seal is None or not seal.facts:
+                raise
+        refusals = tuple(Refusal(**refusal) for refusal in seal.facts["refusals"])
+        return BatchFacts(**{**seal.facts, "refusals": refusals, "job_digest": seal.job_digest, "outcome": seal.outcome})
 
     def entries(self) -> tuple[ItemEntry, ...]:
         """Every line of items.jsonl, in order."""
@@ -217,9 +233,15 @@ class Draft:
         """Write what happened to one case, emitted or not."""
         self._write(AUDIT, with_canary(row))
 
-    def finish(self, facts: BatchFacts, gates: Sequence[GateResult] = ()) -> Batch:
-        """Seal the batch and put it where it is found. A failed batch gate, or no item, makes it a refused batch."""
+    def finish(self, facts: BatchFacts, gates: Sequence[GateResult] = (), *, drift: GateResult | None = None) -> Batch:
+        """Seal the batch and put it where it is found. A failed batch gate, or no item, makes it a refused batch.
+
+        `drift` says how the batch differs from an earlier one. It depends on what else is on disk, so it goes to batch.json, and to the
+        audit only where it refuses the batch.
+        """
+        gates = (*gates, drift) if drift and drift.state == "failed" else gates
         outcome: Outcome = "refused" if any(gate.state == "failed" for gate in gates) else "passed" if self._rows else "empty"
+        row = asdict(facts)
         seal = {
             "row": "batch",
             "outcome": outcome,
@@ -227,6 +249,7 @@ class Draft:
             "gates": [asdict(gate) for gate in gates],
             "files": {name: self._sums[name].hexdigest() for name in (ITEMS, GOLD)},
             "rows": self._rows,
+            "facts": {name: row[name] for name in _SEALED},
         }
         self._write(AUDIT, with_canary(seal))
         try:
@@ -238,7 +261,8 @@ class Draft:
             raise self._unwritable(problem) from None
         if outcome != "passed":
             os.rename(self.folder / ITEMS, self.folder / REFUSED_ITEMS)
-        row = asdict(facts) | {"outcome": outcome, "files": {name: total.hexdigest() for name, total in self._sums.items()}}
+        row |= {"outcome": outcome, "files": {name: total.hexdigest() for name, total in self._sums.items()}}
+        row["more"] = facts.more | ({"drift": asdict(drift)} if drift else {})
         write_json(self.folder / BATCH, row)
         return Batch(_rename_free(self.folder, self._target))
 
@@ -380,4 +404,4 @@ def _seal_from_row(row: dict[str, Any]) -> BatchSeal:
         for gate in row["gates"]
     )
     rows = {item_id: (pair[0], pair[1]) for item_id, pair in row["rows"].items()}
-    return BatchSeal(row["outcome"], row["job_digest"], gates, row["files"], rows)
+    return BatchSeal(row["outcome"], row["job_digest"], gates, row["files"], rows, row.get("facts", {}))

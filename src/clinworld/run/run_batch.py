@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clinworld.core.errors import Incomplete
+from clinworld.core.printing import show_line
 from clinworld.core.store import Appender, hold_lock
 from clinworld.knowledge.load import Knowledge
 from clinworld.packs.load import LoadedPack
@@ -61,7 +62,7 @@ class RunSummary:
             return f"Stopped after {self.asked} replies; what is there is kept. Run again to go on:"
         parts = [f"{self.judged} of {self.cells} cells judged"]
         for what, counts in (("unanswered", self.unanswered), ("undetermined", self.undetermined), ("unjudged", self.unjudged)):
-            parts += [f"{number} {what} ({cause})" for cause, number in counts.items()]
+            parts += [f"{number} {what} ({show_line(cause)})" for cause, number in counts.items()]
         parts += [f"{self.unscored} with a judge that failed"] if self.unscored else []
         parts += [f"a sample, {self.partial}"] if self.partial else []
         return ", ".join(parts) + ":"

@@ -58,10 +58,13 @@ class PackSummary:
 
     def line(self) -> str:
         """One line saying what was checked."""
-        failed = [check.name for check in self.checks if check.state != "passed"]
-        bad = f"{len(failed)} failed ({', '.join(failed)})" if failed else "0 failed"
-        where = " and ".join(self.languages)
-        return f"Verified pack {self.pack}: {len(self.checks)} checks, {bad}; {self.items} drawn items in {where}: {self.folder}"
+        bad = self._count("failed") + (f", {self._count('not_run')}" if any(check.state == "not_run" for check in self.checks) else "")
+        drawn = f"{self.items} drawn items in {' and '.join(self.languages)}" if self.items else "no item drawn"
+        return f"Verified pack {self.pack}: {len(self.checks)} checks, {bad}; {drawn}: {self.folder}"
+
+    def _count(self, state: str) -> str:
+        names = [check.name for check in self.checks if check.state == state]
+        return f"{len(names)} {state.replace('_', ' ')}" + (f" ({', '.join(names)})" if names else "")
 
     def document(self) -> dict[str, Any]:
         """The summary as JSON."""

@@ -9,6 +9,7 @@ from clinworld.world.pace import descent_limit_kg_per_day
 
 _PACE = "weekly_delta_exceeds_physio"
 _ROUNDING = 1e-9
+_WEIGHT = "weight"
 
 
 def check_course(premise: Premise, knowledge: Knowledge) -> Iterator[Conflict]:
@@ -120,6 +121,9 @@ def check_noise(premise: Premise, knowledge: Knowledge) -> Iterator[Conflict]:
             found = f"{artifact.kind} on days {artifact.first_day} to {artifact.last_day}"
             limit = f"the course runs from day 0 to {premise.course_end_day}"
             yield Conflict("artifact_outside_course", where, found, limit, "Choose an earlier week or a shorter span_days.")
+        elif artifact.first_day == 0 and knowledge.artifacts[artifact.kind].series == _WEIGHT:
+            limit = "the weight of the first visit, day 0, is what the course is measured from"
+            yield Conflict("noise_on_first_day", where, f"{artifact.kind} from week 0 on", limit, "Choose week 1 or later.")
         needs = knowledge.artifacts[artifact.kind].needs
         if needs and not set(needs) & set(premise.patient.devices):
             found = f"{artifact.kind} with {', '.join(premise.patient.devices)}"

@@ -7,7 +7,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Drug
 from clinworld.schema.premise import Conflict, Premise
 
-_LOW_RESPONSE = "biological_low_response"
+_FALLING, _LOW_RESPONSE = "poor_medication_adherence", "biological_low_response"
 
 
 def check_drug(premise: Premise, knowledge: Knowledge) -> Iterator[Conflict]:
@@ -58,6 +58,11 @@ def _check_adherence(premise: Premise) -> Iterator[Conflict]:
     for place, level in levels:
         if not 0 <= level <= 1:
             yield Conflict("adherence_out_of_range", place, f"{level:g}", "a share from 0 to 1", "Write a share.")
+    before = dict(premise.adherence_course).get(premise.index_day, 1.0)
+    if premise.outcome == "regain" and premise.driver == _FALLING and premise.adherence_low >= before:
+        found = f"adherence_low {premise.adherence_low:g} with driver {_FALLING}"
+        limit = f"it falls from {before:g} on the index day"
+        yield Conflict("adherence_does_not_fall", "latent.adherence_low", found, limit, f"Write less than {before:g}.")
 
 
 def _check_response(premise: Premise, knowledge: Knowledge) -> Iterator[Conflict]:

@@ -1,11 +1,13 @@
 """Contradictions about the patient: age and sex for the condition, words of the other sex or of the answer, more events than fit."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from clinworld.core.lookalikes import fold_lookalikes
 from clinworld.core.tables import load_csv
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.premise import Conflict, Premise
@@ -14,6 +16,7 @@ from clinworld.world.notes import count_distractors, count_events
 _KNOWLEDGE = Path(__file__).resolve().parents[1] / "knowledge"
 _SEX_COLUMNS = ("id", "sex", "language", "word", "source", "status")
 _ANSWER_COLUMNS = ("id", "language", "word", "unless", "what", "source", "status")
+_OBESITY = "obesity"
 _SEX_NAMES = {"F": "women", "M": "men"}
 
 
@@ -40,16 +43,16 @@ def load_answer_words() -> tuple[Word, ...]:
 
 
 def find_word(text: str, word: Word) -> bool:
-    """Whether a text holds the word as a word; a longer word that contains it does not count.
+    """Whether a text holds the word as a word, in whatever letters look like it; a longer word that contains it does not count.
 
     >>> find_word("I regained consciousness", Word("regain", "outcome", ()))
     False
     """
-    folded, wanted = text.casefold(), word.word.casefold()
+    folded, wanted = fold_lookalikes(text), fold_lookalikes(word.word)
     if wanted not in folded:
         return False
     for harmless in word.unless:
-        folded = folded.replace(harmless.casefold(), "")
+        folded = folded.replace(fold_lookalikes(harmless), "")
     if wanted.isascii():
         return re.search(rf"(?<![a-z0-9]){re.escape(wanted)}(?![a-z0-9])", folded) is not None
     return wanted in folded
@@ -71,6 +74,7 @@ def check_patient(premise: Premise, knowledge: Knowledge) -> Iterator[Conflict]:
         if condition.sex and condition.sex != patient.sex:
             limit = f"{name} occurs in {_SEX_NAMES[condition.sex]}"
             yield Conflict("demographic_implausible", place, f"sex {patient.sex} with {name}", limit, "Change sex.")
+    yield from _check_body(premise, knowledge)
     if patient.disease in patient.comorbidities:
         yield Conflict("comorbidity_is_disease", "raw.comorbidities", patient.disease, "it is the disease of the case", "Remove it.")
     for name, level in patient.baseline_vitals:
@@ -78,6 +82,22 @@ def check_patient(premise: Premise, knowledge: Knowledge) -> Iterator[Conflict]:
         if row is not None and not row.hard_low <= level <= row.hard_high:
             limit = f"{row.hard_low:g} to {row.hard_high:g} {row.ucum}"
             yield Conflict("range_out_of_domain", f"raw.baseline_vitals.{name}", f"{level:g}", limit, "Choose a level in this range.")
+
+
+def _check_body(premise: Premise, knowledge: Knowledge) -> Iterator[Conflict]:
+    """A body-mass index that with the weight means a height no adult has, or that is not obesity where obesity is treated."""
+    bmi = premise.patient.bmi
+    if bmi is None:
+        return
+    low, high = knowledge.parameter("premise_height_low_m"), knowledge.parameter("premise_height_high_m")
+    height = math.sqrt(premise.start_weight_kg / bmi)
+    if not low <= height <= high:
+        found = f"{premise.start_weight_kg:g} kg with bmi {bmi:g}, which is a height of {height:.2f} m"
+        yield Conflict("body_implausible", "raw.bmi", found, f"{low:g} to {high:g} m", "Change bmi or start_weight.")
+    least = knowledge.parameter("premise_bmi_obesity_least")
+    if premise.patient.disease == _OBESITY and bmi < least:
+        found, limit = f"bmi {bmi:g} with disease {_OBESITY}", f"a drug for it is given from {least:g} on"
+        yield Conflict("bmi_below_disease", "raw.bmi", found, limit, "Change bmi or the disease.")
 
 
 def check_texts(premise: Premise, knowledge: Knowledge) -> Iterator[Conflict]:
@@ -98,14 +118,14 @@ def check_texts(premise: Premise, knowledge: Knowledge) -> Iterator[Conflict]:
 
 
 def _find_words(texts: tuple[str, ...], words: tuple[Word, ...]) -> list[Word]:
-    folded = " ".join(texts).casefold()
+    folded = fold_lookalikes(" ".join(texts))
     near = [word for word, form in zip(words, _fold(words), strict=True) if form in folded]
     return [word for word in near if any(find_word(text, word) for text in texts)]
 
 
 @lru_cache
 def _fold(words: tuple[Word, ...]) -> tuple[str, ...]:
-    return tuple(word.word.casefold() for word in words)
+    return tuple(fold_lookalikes(word.word) for word in words)
 
 
 @lru_cache

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Literal, cast
 
 from clinworld.core.digest import digest_value
-from clinworld.core.errors import JobError
 from clinworld.core.rng import Rng, Series
 from clinworld.core.tables import load_csv
 from clinworld.knowledge.load import Knowledge
@@ -45,11 +44,9 @@ def draw_cases(job: Job, knowledge: Knowledge, rng: Rng) -> tuple[Case, ...]:
     n = job.items or 0
     ids = _draw_ids(job, n)
     pins = {axis: _spread_labels(axis, job, n, rng) for axis in MIX_AXES}
+    if pins["outcome"]:
+        pins["driver"] = _spread_drivers(job, pins["outcome"], rng)
     base = default_case("drawn", knowledge)
-    for driver in dict.fromkeys(pins["driver"]):
-        if knowledge.drivers[driver].needs_symptom:
-            found, rule = f"driver {driver}", "it shows only in a told symptom, and drawn cases tell none"
-            raise JobError(f"{job.path}, mix.driver", found, rule, do="Write such cases out by hand.")
     return tuple(
         _draw_case(_Draws(case_id, knowledge, rng), {axis: labels[i] for axis, labels in pins.items() if labels}, base)
         for i, case_id in enumerate(ids)
@@ -78,6 +75,12 @@ def _spread_labels(axis: str, job: Job, n: int, rng: Rng) -> list[str]:
         return []
     listed = [label for label, count in count_by_share(shares, n).items() for _ in range(count)]
     return [listed[i] for i in rng.at("mix", axis).order(n)]
+
+
+def _spread_drivers(job: Job, outcomes: list[str], rng: Rng) -> list[str]:
+    """A driver for each place: those of the mix in their shares among the places that regain, "" elsewhere; empty without drivers."""
+    labels = iter(_spread_labels("driver", job, outcomes.count("regain"), rng))
+    return [next(labels, "") if outcome == "regain" else "" for outcome in outcomes]
 
 
 def count_by_share(shares: Mapping[str, float], n: int) -> dict[str, int]:

@@ -1,12 +1,14 @@
-"""Results that a laboratory calculates from other printed results. Coefficients are parameter rows; the forms stand here."""
+"""What is calculated from other printed values: laboratory results and derived streams. Coefficients are parameter rows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Reals
+from clinworld.schema.premise import Patient
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,32 @@ def calculate_egfr(values: Mapping[str, Reals], age_years: float, sex: str, know
     by_sex = knowledge.parameter("ckd_epi_2021_female") if sex == "F" else 1
     return np.asarray(knowledge.parameter("ckd_epi_2021_scale") * low * high * by_age * by_sex)
 
+
+class Line(NamedTuple):
+    """A derived stream against its parent, both in the unit of their rows."""
+
+    intercept: float
+    slope: float
+
+
+def find_body_mass_index(patient: Patient, start_kg: float, knowledge: Knowledge) -> float:
+    """Body mass index at the start in kg/m2: as stated, else at the mean height of the sex."""
+    if patient.bmi is not None:
+        return patient.bmi
+    height = knowledge.parameter("draw_height_m_m" if patient.sex == "M" else "draw_height_f_m")
+    return start_kg / (height * height)
+
+
+def derive_body_fat_line(patient: Patient, start_kg: float, knowledge: Knowledge) -> Line:
+    """Body fat in % against weight in kg by Deurenberg 1991: by body mass index, age and sex."""
+    age = (patient.age_low + patient.age_high) / 2
+    of_sex = knowledge.parameter("deurenberg_male") if patient.sex == "M" else 0
+    intercept = knowledge.parameter("deurenberg_constant") + knowledge.parameter("deurenberg_per_year") * age + of_sex
+    per_bmi = knowledge.parameter("deurenberg_per_bmi")
+    return Line(intercept, per_bmi * find_body_mass_index(patient, start_kg, knowledge) / start_kg)
+
+
+LINES: Mapping[str, Callable[[Patient, float, Knowledge], Line]] = {"deurenberg": derive_body_fat_line}
 
 FORMULAS: Mapping[str, Formula] = {
     "fib4": Formula(("ast", "alt", "platelets"), calculate_fib4),

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 from clinworld.core.days import week_start
 from clinworld.schema.job import Case
 from clinworld.schema.premise import Premise
+from clinworld.world.job_keys import load_job_keys
 
-DERIVED = ("raw.nadir_weight", "latent.driver", "latent.reversal_week", "latent.nadir_day")
+DERIVED = ("raw.nadir_weight", "latent.driver", "latent.reversal_week", "latent.nadir_day", "latent.adherence_low")
 DRAWN = ("latent.outcome", "latent.drug_response")
 DAYS_A_WEEK = week_start(1)
 
@@ -26,10 +27,13 @@ def list_in_force(case: Case, premise: Premise) -> list[InForce]:
     facts["baseline_vitals"] = dict(case.facts.baseline_vitals) or None
     controls = {name: value for name, value in asdict(case.controls).items() if name != "other"}
     controls["noise"] = [{"class": fault.kind, "week": fault.week, "span_days": fault.span_days} for fault in case.controls.noise]
+    acting = load_job_keys()["event_density"]
+    controls["event_density"] = {name: value for name, value in controls["event_density"].items() if acting[name].effect == "yes"}
     controls |= {
         "outcome": premise.outcome,
         "driver": premise.driver,
         "nadir_day": premise.nadir_day,
+        "adherence_low": premise.adherence_low,
         "drug_response": premise.drug_response,
         "reversal_week": None if premise.reversal_day is None else premise.reversal_day // DAYS_A_WEEK,
     }

@@ -11,8 +11,9 @@ from clinworld.schema.job import Case, Controls, DeclaredArtifact, DeclaredSympt
 from clinworld.world.job_keys import load_job_keys
 from clinworld.world.job_names import find_comorbidity, find_disease, find_drug, find_name, find_vital
 from clinworld.world.job_text import JobText, describe, number_text
-from clinworld.world.job_values import in_force, read_section
+from clinworld.world.job_values import in_force, read_section, read_word
 
+FALLING_DRIVER = "poor_medication_adherence"
 _DAYS_A_WEEK = 7
 
 
@@ -68,8 +69,11 @@ def _read_facts(text: JobText, place: Place, raw: dict[str, Any], knowledge: Kno
 
 
 def _read_vital(text: JobText, place: Place, name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise text.error((*place, "baseline_vitals", name), describe(value), "a number is expected")
+    at, key = (*place, "baseline_vitals", name), load_job_keys()["raw"]["baseline_vitals"]
+    read_word(text, at, key, name)
+    low, high = key.low or 0, key.high or 0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise text.error(at, describe(value), f"a number from {number_text(low)} to {number_text(high)} is expected")
     return float(value)
 
 
@@ -94,11 +98,16 @@ def _read_controls(
         at = (*place, "index_time_T" if "index_time_T" in latent else "course_end_day")
         raise text.error(at, f"index_time_T {index_day} and course_end_day {course_end}", "the index day comes before the course ends")
     driver = value("driver")
+    if driver is not None:
+        driver = find_name(text, (*place, "driver"), "drivers", driver, knowledge, error_kind="empty_gold_drivers")
+    faults = _read_noise(text, (*place, "noise"), latent.get("noise", []), course_end, facts, knowledge)
+    may_fall = value("outcome") != "maintain" and driver in (None, FALLING_DRIVER)
+    least = knowledge.parameter("premise_adherence_steady_least")
+    if value("adherence_low") < least and not may_fall and not any(fault.kind == "adherence_gap" for fault in faults):
+        labels[f"latent.adherence_low below {number_text(least)} (acts with a regain by {FALLING_DRIVER} only)"] = None
     return Controls(
         outcome=value("outcome"),
-        driver=None
-        if driver is None
-        else find_name(text, (*place, "driver"), "drivers", driver, knowledge, error_kind="empty_gold_drivers"),
+        driver=driver,
         reversal_week=value("reversal_week"),
         regain_slope=value("regain_slope"),
         regain_end_kg=value("regain_end_kg"),
@@ -107,7 +116,7 @@ def _read_controls(
         nadir_day=value("nadir_day"),
         adherence_low=value("adherence_low"),
         missingness=value("missingness"),
-        noise=_read_noise(text, (*place, "noise"), latent.get("noise", []), course_end, facts, knowledge),
+        noise=faults,
         distractor_level=value("distractor_level"),
         distractor_cond_axes=value("distractor_cond_axes"),
         event_density=_read_density(text, (*place, "event_density"), latent.get("event_density"), labels),
@@ -124,7 +133,8 @@ def _read_density(text: JobText, place: Place, given: Any, labels: dict[str, Non
     keys = load_job_keys()["event_density"]
     labels.update({f"latent.event_density.{key}": None for key in written if keys[key].effect != "yes"})
     used = ("measure_per_week", "dosing_per_week", "symptom_rate", "life_event_rate")
-    return EventDensity(*(in_force("event_density", written, key) for key in used))
+    acting = {key: value for key, value in written.items() if keys[key].effect == "yes"}
+    return EventDensity(*(in_force("event_density", acting, key) for key in used))
 
 
 def _read_noise(

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from clinworld.core.digest import digest_value
-from clinworld.core.errors import UsageError, nearest_match
+from clinworld.core.errors import UsageError, allowed_values, nearest_match
 from clinworld.core.tables import load_yaml
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.job import Case, Job
+from clinworld.world.draw import load_draw_weights
 from clinworld.world.job_case import read_case
 from clinworld.world.job_keys import load_job_keys, packaged_tasks
 from clinworld.world.job_task import names_plugin, read_episode, read_mix, read_seed, read_task, shown_seed
 from clinworld.world.job_text import JobText, describe
 from clinworld.world.job_values import in_force, read_section
 
+_WHOLE_FLOATS = 2**53  # from here on not every whole number is a float
 JOBS = Path(__file__).resolve().parents[1] / "jobs"
 
 
@@ -82,7 +84,20 @@ def _read_cases(text: JobText, top: dict[str, Any], knowledge: Knowledge, labels
 def _read_mix(text: JobText, top: dict[str, Any], knowledge: Knowledge) -> tuple[tuple[str, str], ...]:
     if "mix" in top and "items" not in top:
         raise text.error(("mix",), "a mix without `items`", "a mix is about drawn cases", do="Add `items`, or remove the mix.")
-    return read_mix(text, top.get("mix"), knowledge)
+    mix = read_mix(text, top.get("mix"), knowledge)
+    outcomes = [(key, share) for key, share in mix if key in ("outcome", "outcome.regain", "outcome.maintain")]
+    has_regain = not outcomes or any(key != "outcome.maintain" and share != "0.0" for key, share in outcomes)
+    if not has_regain and any(key.startswith("driver") for key, _ in mix):
+        rule = "a driver is the cause of a regain"
+        raise text.error(("mix", "driver"), "drivers in a mix without regain", rule, do="Give regain a share, or remove the drivers.")
+    for axis, label in (key.split(".", 1) for key, share in mix if share not in ("balanced", "0.0")):
+        if axis == "driver" and knowledge.drivers[label].needs_symptom:
+            found, rule = f"driver {label}", "it shows only in a told symptom, and drawn cases tell none"
+            raise text.error(("mix", "driver"), found, rule, do="Write such cases out by hand.")
+        if axis == "disease" and label not in load_draw_weights()["disease"]:
+            rule = allowed_values(load_draw_weights()["disease"])
+            raise text.error(("mix", "disease"), f"disease {label}, which is not drawn", rule, do="Write such cases out by hand.")
+    return mix
 
 
 def _digest(document: dict[str, Any], seed: str) -> str:
@@ -97,7 +112,7 @@ def _plain(value: Any) -> Any:
             return {key: _plain(inner) for key, inner in value.items()}
         case list():
             return [_plain(inner) for inner in value]
-        case float() if value == int(value):
+        case float() if abs(value) < _WHOLE_FLOATS and value == int(value):
             return int(value)
         case _:
             return value

@@ -13,13 +13,14 @@ from clinworld.core.tables import Place
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.job import EpisodeKind
 from clinworld.world.job_keys import load_job_keys, load_task_names
-from clinworld.world.job_text import JobText, describe
+from clinworld.world.job_text import JobText, describe, number_text
 
 DEFAULT_TASK = "early_warning"
 MIX_AXES = ("outcome", "driver", "disease")
 _MIX_TABLES = {"driver": "drivers", "disease": "conditions"}
 _ROUNDS_TASK = "tracking_review"  # the reference asks this one in rounds unless told otherwise
 _PRIVATE = "private:"
+_MOST_SEED_BYTES = 65_536
 _SEED_CHARACTERS = 32  # 128 bits when written in hexadecimal
 
 
@@ -42,7 +43,7 @@ def read_task(text: JobText, top: dict[str, Any], tasks: Sequence[str]) -> str:
     if pack in tasks:
         return str(pack)
     if meant is not None:
-        found = f"{name!r} means the pack {pack!r}, which is not among the packs here"
+        found = f"{describe(name)} means the pack {pack!r}, which is not among the packs here"
         raise text.error(place, found, allowed_values(tasks), do="Choose one of these tasks.", kind="unknown_task")
     raise text.error(place, f"no task {describe(name)}", allowed_values(tasks), nearest=nearest_match(name, tasks), kind="unknown_task")
 
@@ -56,7 +57,7 @@ def _read_plugins(text: JobText, plugins: Any) -> tuple[str, Place] | None:
         for key, group in plugins.items():
             if key not in ("judges", "world"):
                 nearest = nearest_match(key, ("judges", "world"))
-                raise text.error(("plugins", key), f"no key {key!r}", "allowed: judges, world", nearest=nearest)
+                raise text.error(("plugins", key), f"no key {describe(key)}", "allowed: judges, world", nearest=nearest)
             if not isinstance(group, list):
                 raise text.error(("plugins", key), describe(group), "a list of names is expected")
             named += [(name, ("plugins", key, n)) for n, name in enumerate(group)]
@@ -65,7 +66,7 @@ def _read_plugins(text: JobText, plugins: Any) -> tuple[str, Place] | None:
     else:
         raise text.error(("plugins",), describe(plugins), "a list of names is expected")
     for name, place in named:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             nearest = nearest_match(name, known) if isinstance(name, str) else None
             raise text.error(place, f"no plugin {describe(name)}", allowed_values(known), nearest=nearest, kind="unknown_plugin")
     packs = {known[name].pack for name, _ in named}
@@ -130,17 +131,36 @@ def read_seed(text: JobText, top: dict[str, Any], folder: Path) -> str:
         return str(seed)
     if "seed" in top:
         raise text.error(("seed_file",), "seed and seed_file", "a job has one seed", do="Remove one of them.")
-    try:
-        content = (folder / top["seed_file"]).read_bytes().strip()
-    except OSError as problem:
-        found = f"{describe(top['seed_file'])} cannot be read ({problem.strerror})"
-        raise text.error(("seed_file",), found, f"it is looked for in {folder}", do="Check the path.") from None
+    content = _read_seed_file(text, top["seed_file"], folder.resolve())
     if len(content) < _SEED_CHARACTERS:
         found = f"a seed of {len(content)} characters"
         raise text.error(
             ("seed_file",), found, f"at least {_SEED_CHARACTERS} random characters are expected", do="Try `openssl rand -hex 32`."
         )
     return _PRIVATE + digest_bytes(b"world seed\x00" + content, length=64)
+
+
+def _read_seed_file(text: JobText, name: str, folder: Path) -> bytes:
+    """The content of a small regular file in the job's folder or below; nothing else is opened."""
+    place, path = ("seed_file",), folder / name
+    rule = f"a file in the folder of the job, {folder}, or below is expected"
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        why = "an absolute path" if Path(name).is_absolute() else "a path with `..`"
+        raise text.error(place, f"{describe(name)}, {why}", rule, do="Put the file beside the job.")
+    try:
+        if not path.resolve(strict=True).is_relative_to(folder):
+            raise text.error(place, f"{describe(name)}, a link that leaves the folder", rule, do="Put the file itself beside the job.")
+        if not path.is_file():
+            raise text.error(place, f"{describe(name)}, which is not a regular file", rule, do="Name a file with random characters.")
+        with path.open("rb") as opened:
+            content = opened.read(_MOST_SEED_BYTES + 1)
+    except (OSError, RuntimeError) as problem:
+        found = f"{describe(name)} cannot be read ({getattr(problem, 'strerror', None) or 'a link to itself'})"
+        raise text.error(place, found, f"it is looked for in {folder}", do="Check the path.") from None
+    if len(content) > _MOST_SEED_BYTES:
+        found = f"{describe(name)}, more than {_MOST_SEED_BYTES:,} bytes"
+        raise text.error(place, found, f"at most {_MOST_SEED_BYTES:,} bytes are read", do="Keep 32 to 100 random characters.")
+    return content.strip()
 
 
 def shown_seed(seed: str) -> str:
@@ -158,18 +178,19 @@ def read_mix(text: JobText, mix: Any, knowledge: Knowledge) -> tuple[tuple[str, 
         return ()
     if not isinstance(mix, dict):
         raise text.error(("mix",), describe(mix), "a mapping is expected", do="Write `mix: {outcome: balanced}`.")
+    most = load_job_keys()["top"]["mix"].high or 1
     pairs: list[tuple[str, str]] = []
     for axis, shares in mix.items():
         if axis not in MIX_AXES:
-            raise text.error(("mix", axis), f"no axis {axis!r}", allowed_values(MIX_AXES), nearest=nearest_match(axis, MIX_AXES))
+            raise text.error(("mix", axis), f"no axis {describe(axis)}", allowed_values(MIX_AXES), nearest=nearest_match(axis, MIX_AXES))
         if shares == "balanced":
             pairs.append((axis, "balanced"))
             continue
         if not isinstance(shares, dict) or not shares:
             raise text.error(("mix", axis), describe(shares), "`balanced` or a share for each label is expected")
         for label, share in shares.items():
-            if isinstance(share, bool) or not isinstance(share, int | float) or share < 0:
-                raise text.error(("mix", axis, label), describe(share), "a share of at least 0 is expected")
+            if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= most:
+                raise text.error(("mix", axis, label), describe(share), f"a share from 0 to {number_text(most)} is expected")
             pairs.append((f"{axis}.{_mix_label(text, axis, label, knowledge)}", str(float(share))))
         if not sum(shares.values()) > 0:
             raise text.error(("mix", axis), "shares that sum to 0", "one share at least is above 0")
@@ -181,5 +202,5 @@ def _mix_label(text: JobText, axis: str, label: str, knowledge: Knowledge) -> st
     labels = knowledge.names(table) if table else list(load_job_keys()["latent"]["outcome"].allowed)
     found = knowledge.resolve(table, label) if table else (label if label in labels else None)
     if found is None:
-        raise text.error(("mix", axis, label), f"no {axis} {label!r}", allowed_values(labels), nearest=nearest_match(label, labels))
+        raise text.error(("mix", axis, label), f"no {axis} {describe(label)}", allowed_values(labels), nearest=nearest_match(label, labels))
     return found

@@ -24,10 +24,19 @@ def describe(value: Any) -> str:
         case dict():
             return "a mapping"
         case str():
-            shown = value if len(value) <= _SHOWN_CHARACTERS else value[:_SHOWN_CHARACTERS] + "…"
+            shown = _cut(value)
             return ascii(shown) if any(not c.isprintable() for c in shown) else repr(shown)
         case _:
-            return str(value)
+            return _cut(str(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+
+
+def _shown(part: str | int) -> str | int:
+    """A part of a place, cut and with invisible characters escaped."""
+    return part if isinstance(part, int) else _cut(part if part.isprintable() else ascii(part))
 
 
 def number_text(value: float) -> str:
@@ -53,7 +62,7 @@ class JobText:
     def where(self, place: Place) -> str:
         """`file, line 12, cases[0].raw.sex`."""
         line = next(self._lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in self._lines)
-        return f"{self.path}, line {line}" + (f", {place_text(place)}" if place else "")
+        return f"{self.path}, line {line}" + (f", {place_text(tuple(map(_shown, place)))}" if place else "")
 
     def error(self, place: Place, found: str, allowed: str = "", *, nearest: str | None = None, do: str = "", kind: str = "") -> JobError:
         """The error for a place, to be raised."""

@@ -10,10 +10,9 @@ from typing import Any
 from clinworld.core.days import parse_age_range
 from clinworld.core.errors import JobError, allowed_values, nearest_match
 from clinworld.core.tables import Place
+from clinworld.world.job_id import read_id
 from clinworld.world.job_keys import JobKey, load_job_keys, read_default
 from clinworld.world.job_text import JobText, describe, number_text
-
-_MOST_ID_CHARACTERS = 100
 
 
 def read_section(text: JobText, place: Place, section: str, *, given: Any = None) -> dict[str, Any]:
@@ -43,10 +42,10 @@ def _unknown_key(text: JobText, place: Place, section: str, name: str) -> JobErr
     sections = load_job_keys()
     homes = [other for other, keys in sections.items() if name in keys and other != section]
     if homes:
-        return text.error(place, f"the key {name!r} in {_title(section)}", f"it belongs in {_title(homes[0])}", do="Move it there.")
+        return text.error(place, f"the key {describe(name)} in {_title(section)}", f"it belongs in {_title(homes[0])}", do="Move it there.")
     return text.error(
         place,
-        f"no key {name!r} in {_title(section)}",
+        f"no key {describe(name)} in {_title(section)}",
         allowed_values(sections[section], most=60),
         nearest=nearest_match(name, sections[section]),
     )
@@ -61,7 +60,7 @@ def read_value(text: JobText, place: Place, key: JobKey, value: Any) -> Any:
     """The value of one key in its type: int, float, bool, str or a tuple; structured types and `any` come back as they are."""
     match key.type:
         case "id":
-            return _read_id(text, place, value)
+            return read_id(text, place, value, names_folder=key.section == "top")
         case "text" | "name":
             return _read_text(text, place, key, value)
         case "choice":
@@ -88,27 +87,6 @@ def read_value(text: JobText, place: Place, key: JobKey, value: Any) -> Any:
             return value
 
 
-def _read_id(text: JobText, place: Place, value: Any) -> str:
-    if not isinstance(value, str):
-        raise text.error(place, describe(value), "text is expected", do="Put the id in quotes.")
-    rule = f"an id has 1 to {_MOST_ID_CHARACTERS} characters"
-    if not value.strip() or len(value) > _MOST_ID_CHARACTERS:
-        raise text.error(place, f"an id of {len(value)} characters" if value.strip() else "an empty id", rule)
-    if value.startswith(".") or value != value.strip():
-        raise text.error(
-            place, f"an id that starts with {describe(value[0])} or ends in a blank", "an id starts and ends with a letter or digit"
-        )
-    for part in ("..", "/", "\\", ":"):
-        if part in value:
-            raise text.error(
-                place, f"{describe(part)} in the id {describe(value)}", "an id names a folder and holds no path", do="Use `-` or `_`."
-            )
-    for character in value:
-        if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-            raise text.error(place, f"an invisible character U+{ord(character):04X} in the id", "an id holds printable characters")
-    return value
-
-
 def _read_text(text: JobText, place: Place, key: JobKey, value: Any) -> str:
     if not isinstance(value, str):
         raise text.error(place, describe(value), "text is expected", do="Put it in quotes if it is meant as text.", kind=key.kind)
@@ -117,7 +95,18 @@ def _read_text(text: JobText, place: Place, key: JobKey, value: Any) -> str:
     for character in value:
         if unicodedata.category(character) in ("Cc", "Cf", "Cs"):
             raise text.error(place, f"an invisible character U+{ord(character):04X}", "text holds printable characters", kind=key.kind)
+    if key.high is not None and len(value) > key.high:
+        found, rule = f"a text of {len(value)} characters", f"at most {number_text(key.high)} are read"
+        raise text.error(place, found, rule, do="Shorten it.", kind=key.kind)
     return value
+
+
+def read_word(text: JobText, place: Place, key: JobKey, value: Any) -> str:
+    """A name that may have no row of its own, so that only its form is checked: it holds a letter."""
+    word = _read_text(text, place, key, value)
+    if word == "null" or not any(character.isalpha() for character in word):
+        raise text.error(place, describe(word) if word.strip() else "an empty name", "a name holds a letter", do="Name it.", kind=key.kind)
+    return word
 
 
 def _read_choice(text: JobText, place: Place, key: JobKey, value: Any) -> str:
@@ -139,19 +128,22 @@ def _read_number(text: JobText, place: Place, key: JobKey, value: Any) -> int | 
 
 
 def _read_age_range(text: JobText, place: Place, key: JobKey, value: Any) -> str:
-    ages = parse_age_range(value) if isinstance(value, str) else None
-    if ages is None or ages[1] > (key.high or 0):
-        rule = f"two ages in years such as `45-49`, the lower first, at most {number_text(key.high or 0)}, are expected"
-        raise text.error(place, describe(value), rule)
+    is_plain = isinstance(value, str) and value.isascii() and value == value.strip()
+    ages = parse_age_range(value) if is_plain else None
+    low, high = key.low or 0, key.high or 0
+    if ages is None or not low <= ages[0] <= ages[1] <= high:
+        rule = f"two ages in years such as `45-49`, the lower first, from {number_text(low)} to {number_text(high)}, are expected"
+        do = "The world describes adults; choose a band of adult ages." if ages else ""
+        raise text.error(place, describe(value), rule, do=do)
     return str(value)
 
 
 def _read_items(text: JobText, place: Place, key: JobKey, value: Any) -> tuple[Any, ...]:
     what = "numbers" if key.type == "numbers" else "words"
     if not isinstance(value, list):
-        raise text.error(
-            place, describe(value), f"a list of {what} is expected", do=f"Write it in brackets: [{describe(value)}].", kind=key.kind
-        )
+        is_one = isinstance(value, str | int | float) and not isinstance(value, bool)
+        do = f"Write it in brackets: [{describe(value)}]." if is_one else "Write them in brackets: [one, another]."
+        raise text.error(place, describe(value), f"a list of {what} is expected", do=do, kind=key.kind)
     if not value and key.type in ("numbers", "some_names"):
         raise text.error(place, "an empty list", f"at least one of {key.meaning} is expected", kind=key.kind)
     items: list[Any] = []
@@ -160,7 +152,7 @@ def _read_items(text: JobText, place: Place, key: JobKey, value: Any) -> tuple[A
         if key.type == "numbers":
             items.append(_read_number(text, at, key, item))
             continue
-        word = _read_choice(text, at, key, item) if key.type == "choices" else _read_text(text, at, key, item)
+        word = _read_choice(text, at, key, item) if key.type == "choices" else read_word(text, at, key, item)
         if word in items:
             raise text.error(at, f"{describe(word)} twice", "each stands once", do="Remove one of them.", kind=key.kind)
         items.append(word)

@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinworld.core.errors import KnowledgeError
+from clinworld.core.errors import KnowledgeError, allowed_values, nearest_match
 from clinworld.core.rng import Words
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Stream
 from clinworld.schema.course import Reals
+from clinworld.world.formulas import LINES
 
 Flags = NDArray[np.bool_]
 
@@ -29,7 +30,8 @@ NEGLIGIBLE = 2.0**-20  # weight of a past day from which on it is dropped
 class Stack:
     """Stream rows, most autocorrelated first, with their numbers as columns [stream, 1].
 
-    `mean_m`, `mean_f`, SDs and bounds are on the row's scale; the bounds lie one printed step inside the hard bounds. `weekday` is
+    `mean_m`, `mean_f`, SDs and bounds are on the row's scale; a derived row's means are its intercepts; the bounds lie one printed step
+    inside the hard bounds. `weekday` is
     [stream, 7] from Monday; `off` are thresholds on words [stream, 3]: missing at the start, after a worn and after a missing day.
     """
 
@@ -38,6 +40,7 @@ class Stack:
     mean_m: Reals
     mean_f: Reals
     per_year_over_40: Reals
+    per_bmi_over_25: Reals
     sd_between: Reals
     sd_within: Reals
     lag1: Reals
@@ -61,14 +64,16 @@ class Stack:
 class Generation(NamedTuple):
     """Rows of a stack that can be printed once those before are: `places` in the stack, and for each row its parent.
 
-    A row's value is `intercept + slope * parent`, or follows from no parent: then all generations hold is the empty `parents`.
+    A row's value follows its parent by `slope_per_step`, or by the line of its patient where `by_formula` (place here, formula id) says
+    so; `bounded` are the places here of rows that a patient's build moves far. Without a parent `parents` is empty.
     """
 
     places: list[int]
     stack: Stack
     parents: list[int]
-    intercept: Reals
     slope_per_step: Reals
+    by_formula: tuple[tuple[int, str], ...]
+    bounded: list[int]
 
 
 class Plan(NamedTuple):
@@ -103,9 +108,10 @@ def load_stack(knowledge: Knowledge, devices: tuple[str, ...]) -> Stack:
     return Stack(
         rows=rows,
         devices=tuple(_device(row, devices) if row.role in WORN else "" for row in rows),
-        mean_m=np.where(is_derived, 0, scaled(column("mean_m"))),
-        mean_f=np.where(is_derived, 0, scaled(column("mean_f"))),
+        mean_m=np.where(is_derived, [[row.intercept_m or 0] for row in rows], scaled(column("mean_m"))),
+        mean_f=np.where(is_derived, [[row.intercept_f or 0] for row in rows], scaled(column("mean_f"))),
         per_year_over_40=column("per_year_over_40"),
+        per_bmi_over_25=column("per_bmi_over_25"),
         sd_between=column("sd_between"),
         sd_within=column("sd_within"),
         lag1=column("lag1"),
@@ -136,13 +142,21 @@ def load_plan(knowledge: Knowledge, devices: tuple[str, ...], places: tuple[int,
         parents = [at[row.parent] for row in rows if row.parent]
         per_step = [10.0 ** -stack.rows[parent].decimals for parent in parents]
         slope = [(row.slope or 0) * step for row, step in zip(rows, per_step, strict=False)]
-        intercept = np.array([[float(row.intercept or 0)] for row in rows])
-        generations.append(Generation(ready, stack.pick(ready), parents, intercept, np.array(slope)[:, None]))
+        by_formula = tuple((i, _find_formula(row)) for i, row in enumerate(rows) if row.derived_by)
+        bounded = [i for i, row in enumerate(rows) if row.parent and (row.derived_by or row.per_bmi_over_25)]
+        generations.append(Generation(ready, stack.pick(ready), parents, np.array(slope)[:, None], by_formula, bounded))
         waiting = [i for i in waiting if i not in ready]
     measured = generations[0].stack
     owned = [device for device in dict.fromkeys(measured.devices) if device]
     by_device = tuple((device, tuple(i for i, name in enumerate(measured.devices) if name == device)) for device in owned)
     return Plan(stack, at, tuple(generations), measured, by_device, list_passes(stack.lag1))
+
+
+def _find_formula(row: Stream) -> str:
+    if row.derived_by not in LINES:
+        nearest = nearest_match(row.derived_by, LINES)
+        raise KnowledgeError(f"streams.csv ({row.id})", f"no formula {row.derived_by!r}", allowed_values(LINES), nearest=nearest)
+    return row.derived_by
 
 
 def _is_backed(row: Stream, devices: tuple[str, ...]) -> bool:

@@ -14,6 +14,7 @@ from clinworld.core.units import to_ticks
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
+from clinworld.world.formulas import LINES, find_body_mass_index
 from clinworld.world.observe_plan import HOME_SCALE, Flags, Plan, Stack, list_passes, load_plan, load_stack
 
 Ticks = NDArray[np.int64]
@@ -56,7 +57,7 @@ def observe_streams(premise: Premise, course: Course, knowledge: Knowledge, rng:
     level = _derive_levels(premise, course, knowledge, stack, normals[:, :1], weekdays)
     low_halves = words[:, 1:] << _HALF
     is_charted = _draw_charted_days(premise, plan, low_halves, knowledge, rng)
-    ticks = _print_parents_first(plan, is_charted, level, noise)
+    ticks = _print_parents_first(premise, plan, is_charted, level, noise, knowledge)
     _keep_first_undiagnosed(premise, stack, ticks, is_charted, level)
     home = plan.at[HOME_SCALE]
     by_stream = np.count_nonzero(is_charted, axis=1)[~stack.is_weekly]
@@ -116,8 +117,9 @@ def _derive_levels(premise: Premise, course: Course, knowledge: Knowledge, stack
     """
     cut = knowledge.parameter("person_cut_sd")
     years = max((premise.patient.age_low + premise.patient.age_high) / 2 - 40, 0)
+    over = max(find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge) - 25, 0)
     mean = stack.mean_m if premise.patient.sex == "M" else stack.mean_f
-    own = mean + stack.per_year_over_40 * years + stack.sd_between * reflect(person, -cut, cut)
+    own = mean + stack.per_year_over_40 * years + stack.per_bmi_over_25 * over + stack.sd_between * reflect(person, -cut, cut)
     own = np.where(stack.is_derived, own, _ease_inside(own, stack))
     stated, levels = dict(premise.patient.baseline_vitals), course.levels
     still = set() if premise.has_physiology else {row.id for row in stack.rows} - {driver.evidence for driver in knowledge.drivers.values()}
@@ -158,15 +160,18 @@ def reflect(values: Reals, low: Reals | float, high: Reals | float) -> Reals:
     return values
 
 
-def _print_parents_first(plan: Plan, is_charted: Flags, level: Reals, noise: Reals) -> Ticks:
+def _print_parents_first(premise: Premise, plan: Plan, is_charted: Flags, level: Reals, noise: Reals, knowledge: Knowledge) -> Ticks:
     """Printed ticks of every row; a derived row follows the printed values and the days of its parent."""
     ticks = np.empty(level.shape, dtype=np.int64)
-    for places, stack, parents, intercept, slope_per_step in plan.generations:
+    for places, stack, parents, slope_per_step, by_formula, bounded in plan.generations:
         expected = level[places]
         if parents:
-            given = intercept + slope_per_step * ticks[parents]
-            given[stack.is_log] = np.log(given[stack.is_log])
-            expected += given
+            expected += slope_per_step * ticks[parents]
+            for row, formula in by_formula:
+                line = LINES[formula](premise.patient, premise.start_weight_kg, knowledge)
+                expected[row] += line.intercept + line.slope / plan.stack.steps_per_unit[parents[row], 0] * ticks[parents[row]]
+            if bounded:
+                expected[bounded] = _ease_inside(expected[bounded], stack.pick(bounded))
             is_charted[places] = is_charted[parents]
         ticks[places] = _print_values(stack, expected, noise[places])
     return ticks

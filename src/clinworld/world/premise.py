@@ -13,14 +13,14 @@ from clinworld.schema.job import Case, Controls, Facts, Job, Outcome
 from clinworld.schema.premise import Patient, PlannedArtifact, PlannedSymptom, Premise
 from clinworld.world.conflicts import check_premise
 from clinworld.world.contexts import choose_contexts
+from clinworld.world.job_case import FALLING_DRIVER
 from clinworld.world.job_task import shown_seed
 from clinworld.world.pace import descent_limit_kg_per_day
 
 __all__ = ["LOW_RESPONSE", "check_premise", "derive_premise"]
 
 LOW_RESPONSE = "biological_low_response"
-_FALLING = "poor_medication_adherence"
-_DEFAULT_DRIVERS: dict[Outcome, str] = {"regain": _FALLING, "maintain": "unknown_or_multifactorial"}
+_DEFAULT_DRIVERS: dict[Outcome, str] = {"regain": FALLING_DRIVER, "maintain": "unknown_or_multifactorial"}
 _LASTING = "device_switch"  # another scale stays another scale
 _TRIES = 64
 
@@ -31,6 +31,8 @@ def derive_premise(case: Case, job: Job, knowledge: Knowledge, rng: Rng) -> Prem
     outcome = controls.outcome or _draw_outcome(case.case_id, knowledge, rng)
     driver = controls.driver or _DEFAULT_DRIVERS[outcome]
     reversal_day = _derive_reversal(controls, knowledge) if outcome == "regain" else None
+    falls = outcome == "regain" and driver == FALLING_DRIVER
+    low = _derive_adherence_low(case, falls, knowledge)
     contexts = choose_contexts(facts.symptoms, knowledge)
     ages = parse_age_range(facts.age_range)
     assert ages is not None, facts.age_range
@@ -60,8 +62,8 @@ def derive_premise(case: Case, job: Job, knowledge: Knowledge, rng: Rng) -> Prem
         reversal_day=reversal_day,
         regain_kg_per_week=_derive_slope(facts, controls, reversal_day),
         regain_end_kg=controls.regain_end_kg if outcome == "regain" else None,
-        adherence_low=controls.adherence_low,
-        adherence_course=_derive_adherence(controls, outcome, driver, knowledge.parameter),
+        adherence_low=low,
+        adherence_course=_derive_adherence(controls, low, falls, knowledge.parameter),
         drug_response=_derive_response(case.case_id, controls, driver, knowledge, rng),
         missingness=controls.missingness,
         sampling_days=max(facts.sampling_days, max(1, round(7 / controls.event_density.measure_per_week))),
@@ -114,14 +116,21 @@ def _derive_slope(facts: Facts, controls: Controls, reversal_day: int | None) ->
     return (controls.regain_end_kg - facts.nadir_weight) * 7 / days
 
 
-def _derive_adherence(controls: Controls, outcome: Outcome, driver: str, number: Callable[[str], float]) -> tuple[tuple[int, float], ...]:
+def _derive_adherence_low(case: Case, falls: bool, knowledge: Knowledge) -> float:
+    """The written share; where adherence falls and nothing is written, a share below that of the index day."""
+    low = case.controls.adherence_low
+    if falls and "latent.adherence_low" not in case.written and low >= knowledge.parameter("premise_adherence_falling_index"):
+        return knowledge.parameter("premise_adherence_falling_low")
+    return low
+
+
+def _derive_adherence(controls: Controls, low: float, falls: bool, number: Callable[[str], float]) -> tuple[tuple[int, float], ...]:
     index_day, end = controls.index_time_T, controls.course_end_day
     middle = index_day + (end - index_day) // 2
     # An index day before the usual days moves them forward, so that days always rise.
     first = int(min(number("premise_adherence_first_day"), number("premise_adherence_first_share") * index_day))
     second = int(min(number("premise_adherence_second_day"), number("premise_adherence_second_share") * index_day))
-    low = controls.adherence_low
-    if outcome == "regain" and driver == _FALLING:
+    if falls:
         high, at_index = number("premise_adherence_falling_first"), number("premise_adherence_falling_index")
         knots = [(0, high), (first, high), (second, number("premise_adherence_falling_second")), (index_day, at_index)]
         knots += [(middle, (at_index + low) / 2), (end, low)]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinworld.gates.case import Outcome
+from clinworld.gates.told_apart import tell_apart
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.finding import Finding
 from clinworld.schema.gold import GoldRow
@@ -44,8 +45,10 @@ def check(batch: tuple[Sequence[tuple[Item, GoldRow]], Knowledge]) -> Outcome:
     by_chance = knowledge.parameter("footprint.chance_z") / float(np.sqrt(n))
     most = max(knowledge.parameter("footprint.max_phi"), by_chance)
     shares = [float(row[1] / row.sum()) for row in table]
-    told = f"phi {phi:.2f} over {n} events; {shares[1]:.0%} of real and {shares[0]:.0%} of everyday events leave a footprint"
-    findings = (Finding("footprint", "streams around events", told, f"phi at most {most:.2f}"),) if abs(phi) >= most else ()
+    said, limit = tell_apart(abs(phi), most, 2)
+    signed = f"-{said}" if phi < 0 else said
+    told = f"phi {signed} over {n} events; {shares[1]:.0%} of real and {shares[0]:.0%} of everyday events leave a footprint"
+    findings = (Finding("footprint", "streams around events", told, f"|phi| below {limit}"),) if abs(phi) >= most else ()
     return Outcome(n, findings, told=told)
 
 

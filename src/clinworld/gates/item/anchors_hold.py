@@ -21,7 +21,7 @@ def check(case: CaseUnderCheck) -> Outcome:
     if home is not None and len(home.days):
         readings.append((f"home scale, day {int(home.days[0])}", float(home.values()[0]), premise.start_weight_kg, first_tolerance))
     findings = tuple(
-        Finding("anchors_hold", place, f"{found:.2f} kg", f"{wanted:g} ± {most:g} kg")
+        Finding("anchors_hold", place, f"{found:.2f} kg", f"{wanted:.2f} ± {most:g} kg")
         for place, found, wanted, most in readings
         if abs(found - wanted) > most
     )

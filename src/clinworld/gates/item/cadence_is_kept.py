@@ -6,6 +6,7 @@ Windows of declared missing readings are left out.
 import numpy as np
 
 from clinworld.gates.case import CaseUnderCheck, Outcome
+from clinworld.gates.told_apart import tell_apart
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.finding import Finding
 from clinworld.schema.premise import PlannedArtifact, Premise
@@ -55,7 +56,9 @@ def check_share(series: Series, premise: Premise, knowledge: Knowledge) -> list[
     most = knowledge.parameter("cadence.missing_tolerance") + SPREAD * float(np.sqrt(planned * (1 - planned) / len(grid)))
     if abs(missing - planned) <= most:
         return []
-    return [Finding("cadence_is_kept", "weight", f"{missing:.2f} of the planned readings missing", f"{planned:.2f} ± {most:.2f}")]
+    away, limit = tell_apart(abs(missing - planned), most, 2)
+    found = f"{missing:.2f} of the planned readings missing, {away} from the {planned:.2f} planned"
+    return [Finding("cadence_is_kept", "weight", found, f"at most {limit} away")]
 
 
 def left_out(premise: Premise) -> list[PlannedArtifact]:

@@ -1,6 +1,7 @@
 """Everyday events do not pile up shortly before T, where they would mark it."""
 
 from clinworld.gates.case import CaseUnderCheck, Outcome
+from clinworld.gates.told_apart import tell_apart
 from clinworld.schema.finding import Finding
 
 CONTROLS = ("events_over_the_whole_time", "events_in_the_last_weeks_only")
@@ -16,5 +17,6 @@ def check(case: CaseUnderCheck) -> Outcome:
     late = sum(day > first + 2 * (last - first) / 3 for day in days)
     if late <= most * len(days):
         return Outcome(len(days))
-    found = f"{late} of {len(days)} events in the last third"
-    return Outcome(len(days), (Finding("events_are_spread", f"notes up to day {last}", found, f"at most {most:.0%}"),))
+    share, limit = tell_apart(late / len(days), most, 0, "%")
+    found = f"{late} of {len(days)} events ({share}) in the last third"
+    return Outcome(len(days), (Finding("events_are_spread", f"notes up to day {last}", found, f"at most {limit}"),))

@@ -11,6 +11,7 @@ import numpy as np
 from clinworld.core.units import print_tick
 from clinworld.gates.case import CaseUnderCheck, Outcome
 from clinworld.gates.noise import clear_change_pct
+from clinworld.gates.told_apart import tell_apart
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte, Drug
 from clinworld.schema.finding import Finding
@@ -53,8 +54,9 @@ def check_direction(series: Series, row: Analyte, at: int, knowledge: Knowledge)
     limit = 2 * clear_change_pct(row, knowledge)
     if not is_opposite or abs(change_pct) <= limit:
         return []
-    found = f"{print_tick(first, series.decimals)} to {print_tick(later, series.decimals)} ({change_pct:+.0f} %)"
-    return [Finding(GATE, f"{series.name}, day {int(series.days[at])}", found, f"within {limit:.0f} % against the loss of weight")]
+    change, most = tell_apart(change_pct, np.sign(change_pct) * limit, 0, sign="+")
+    found = f"{print_tick(first, series.decimals)} to {print_tick(later, series.decimals)} ({change} %)"
+    return [Finding(GATE, f"{series.name}, day {int(series.days[at])}", found, f"at most {most} % against the loss of weight")]
 
 
 @lru_cache(maxsize=1024)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from clinworld.gates.case import CaseUnderCheck, Outcome
+from clinworld.gates.told_apart import tell_apart
 from clinworld.schema.finding import Finding
 
 CONTROLS = ("a_scale_read_evenly", "a_scale_avoided_after_the_turn")
@@ -21,6 +22,7 @@ def check(case: CaseUnderCheck) -> Outcome:
     before, after = (1 - int(np.sum((series.days >= a) & (series.days < b))) / ((b - a) / step) for a, b in spans)
     limit = case.knowledge.parameter("missing.max_difference")
     if abs(after - before) > limit:
-        found = f"missing share {before:.2f} before and {after:.2f} after"
-        return Outcome(1, (Finding("missingness_is_neutral", f"weight around day {turn}", found, f"apart by at most {limit:g}"),))
+        apart, most = tell_apart(abs(after - before), limit, 2)
+        found = f"missing share {before:.2f} before and {after:.2f} after, {apart} apart"
+        return Outcome(1, (Finding("missingness_is_neutral", f"weight around day {turn}", found, f"apart by at most {most}"),))
     return Outcome(1)

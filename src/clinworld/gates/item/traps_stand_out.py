@@ -3,6 +3,7 @@
 import numpy as np
 
 from clinworld.gates.case import CaseUnderCheck, Outcome
+from clinworld.gates.told_apart import tell_apart
 from clinworld.schema.finding import Finding
 from clinworld.schema.record import ChartFault, Series
 
@@ -29,9 +30,11 @@ def check(case: CaseUnderCheck) -> Outcome:
         size = fault.size if row.unit == series.unit else (fault.size - 1) * float(np.median(series.values()))
         least = case.knowledge.parameter("trap.min_share_of_size") * abs(size)
         if jump is None or jump * np.sign(size) < least:
-            found = "no reading beside it" if jump is None else f"{jump:+.1f} {series.unit} from its neighbours"
+            wanted = np.sign(size) * least
+            said, limit = tell_apart(jump or 0.0, wanted, 1, sign="+")
+            found = "no reading beside it" if jump is None else f"{said} {series.unit} from its neighbours"
             place = f"{fault.kind}, day {min(fault.days)}"
-            findings.append(Finding("traps_stand_out", place, found, f"at least {np.sign(size) * least:+.1f} {series.unit}"))
+            findings.append(Finding("traps_stand_out", place, found, f"at least {limit} {series.unit}"))
     return Outcome(checked, tuple(findings), "no artifact with a jump")
 
 

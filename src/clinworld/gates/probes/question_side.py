@@ -4,12 +4,17 @@ They are drawn from the record an agent sees at T and change nothing in it. The 
 series, and ask only about series a clinician reads. Controls: the oracle that answers each right, and the one that answers each wrong.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clinworld.core.rng import Rng
+from clinworld.core.tables import load_csv
 from clinworld.core.text import LANGUAGES, Wording, load_labels
 from clinworld.core.units import print_tick, readable_unit
 from clinworld.gates.noise import clear_change_pct
@@ -19,10 +24,12 @@ from clinworld.schema.item import ProbeQuestion
 from clinworld.schema.record import Record, Series
 
 CLAIMS = Path(__file__).with_name("claims.csv")
+LEVELS = Path(__file__).with_name("levels.csv")
 CONSISTENT, CONTRADICTS = "consistent", "contradicts_record"
 NO_DATA, PRESENT, UNRELIABLE = "no_data_in_window", "present", "unreliable"
 
 Probe = tuple[ProbeQuestion, ProbeGold]
+Days = NDArray[np.int64]
 
 
 def draw_probes(
@@ -72,57 +79,112 @@ def say_claim(series: Series, value: str, day: int, knowledge: Knowledge) -> Wor
 
 
 def false_tick(series: Series, tick: int, knowledge: Knowledge, side: float) -> int:
-    """A value the record contradicts and nobody could call impossible: twice what noise seldom produces, up or down by `side` (0–1).
+    """A value the record contradicts and nobody could call impossible: just beyond what noise produces, up or down by `side` (0–1).
 
-    So that a claim's truth cannot be told without the record; it turns round where it would leave the hard bounds.
+    The chance of either side is the root of how usual the value there is, so that false values are spread as true ones are and a claim's
+    truth cannot be told without the record. It turns round where it would leave the hard bounds.
     """
     analyte = knowledge.analytes.get(series.name)
     row = analyte or knowledge.streams[series.name]
-    share = 2 * clear_change_pct(analyte, knowledge) / 100 if analyte else knowledge.parameter("probe.false_share_of_value")
-    step = max(2, round(share * abs(tick)))
+    share = clear_change_pct(analyte, knowledge) / 100 if analyte else knowledge.parameter("probe.false_share_of_value")
+    step = max(2, int(share * abs(tick)) + 1)
     scale = 10**series.decimals
-    wanted = tick + step if side < 0.5 else tick - step
+    up, down = (weigh_level(series.name, said / scale) for said in (tick + step, tick - step))
+    wanted = tick + step if side * (up + down) < up else tick - step
     return wanted if row.hard_low * scale < wanted < row.hard_high * scale else 2 * tick - wanted
+
+
+def weigh_level(name: str, value: float) -> float:
+    """The root of how usual a value is, by the spread of drawn patients on the log scale; 1 for a series whose spread is not listed.
+
+    >>> round(weigh_level("hba1c", 14.0) / weigh_level("hba1c", 6.0), 2) < 0.1
+    True
+    """
+    if name not in load_levels():
+        return 1.0
+    typical, spread = load_levels()[name]
+    away = math.log(max(value, math.ulp(1.0)) / typical) / spread
+    return math.exp(-away * away / 4)
+
+
+@lru_cache(maxsize=1)
+def load_levels() -> Mapping[str, tuple[float, float]]:
+    """Series → typical level, in the row's unit, and its spread between drawn patients, a standard deviation of the logarithm."""
+    rows = load_csv(LEVELS, ("id", "typical", "spread_log", "source", "status"))
+    return {row["id"]: (float(row["typical"]), float(row["spread_log"])) for row in rows}
+
+
+class Windows(NamedTuple):
+    """First days of the windows of one series: `covered` hold readings, `empty` hold none.
+
+    Where the series has both close to each other, they are pairs: each covered window with the empty one nearest to it. `is_balanced`:
+    the pairs have an empty window close by on either side, so that a day tells nothing of the kind.
+    """
+
+    covered: Days
+    empty: Days
+    is_paired: bool
+    is_balanced: bool
 
 
 def draw_no_op(candidates: Sequence[Series], index_day: int, knowledge: Knowledge, rng: Rng, case_id: str) -> Probe | None:
     """A question about a window of a series that holds no reading, or one that holds some.
 
-    Asked of a series that has both kinds of window where there is one, so that the series does not tell the answer.
+    The kind is drawn first; then a series and a covered window that has an empty one beside it, whichever of the two is asked about. So
+    neither the series nor the days tell the answer. A record without such windows is asked about what it has.
     """
-    length, least = int(knowledge.parameter("probe.window_days")), int(knowledge.parameter("probe.least_points"))
-    windows = {
-        is_gap: {each.name: found for each in candidates if (found := find_window(each, index_day, length, least, is_gap=is_gap))}
-        for is_gap in (True, False)
-    }
-    both = [series for series in candidates if series.name in windows[True] and series.name in windows[False]]
-    able = both or [series for series in candidates if series.name in windows[True] or series.name in windows[False]]
+    windows = {each.name: list_windows(each, index_day, knowledge) for each in candidates}
+    tiers = ([name for name, w in windows.items() if fits(w)] for fits in (_is_balanced, _is_paired, _has_any))
+    able = next((names for names in tiers if names), [])
     if not able:
         return None
-    series = pick_by_name(able, rng, case_id, "no_op")
-    wants_gap = rng.at(case_id, "probe", "no_op").chance() < knowledge.parameter("probe.share_gap")
-    is_gap = wants_gap if series.name in windows[wants_gap] else not wants_gap
-    question = ProbeQuestion("no_op", "window", series.name, windows[is_gap][series.name], None)
+    series = pick_by_name([each for each in candidates if each.name in able], rng, case_id, "no_op")
+    found = windows[series.name]
+    is_gap = rng.at(case_id, "probe", "no_op").chance() < knowledge.parameter("probe.share_gap")
+    if not found.is_paired:
+        is_gap = len(found.empty) > 0 and (is_gap or not len(found.covered))
+    starts = found.empty if is_gap else found.covered
+    first = int(starts[rng.at(case_id, "probe", "no_op", "start", series.name).whole(0, len(starts) - 1)])
+    question = ProbeQuestion("no_op", "window", series.name, (first, first + int(knowledge.parameter("probe.window_days")) - 1), None)
     return question, ProbeGold("no_op", "gap" if is_gap else "covered", series.name, (NO_DATA,) if is_gap else (PRESENT, UNRELIABLE))
 
 
-def find_window(series: Series, index_day: int, length: int, least: int, *, is_gap: bool) -> tuple[int, int] | None:
-    """A window of `length` days up to T without a reading (`is_gap`), or with enough; None when there is none.
+def _is_balanced(windows: Windows) -> bool:
+    return windows.is_balanced
 
-    Enough is `least` readings, and one in a series that is read so seldom that no window holds as many: otherwise a series that is
-    read seldom would mean a gap.
+
+def _is_paired(windows: Windows) -> bool:
+    return windows.is_paired
+
+
+def _has_any(windows: Windows) -> bool:
+    return len(windows.covered) + len(windows.empty) > 0
+
+
+def list_windows(series: Series, index_day: int, knowledge: Knowledge) -> Windows:
+    """The windows of a series that end by the index day, those with too few readings for an answer left out.
+
+    Enough is `probe.least_points` readings, and one in a series read so seldom that no window holds as many: otherwise a series that is
+    read seldom would mean a gap. A series read on the same days in everyone is never paired: its days would tell the kind.
     """
-    starts = np.arange(0, index_day - length + 2)
-    if not len(starts):
-        return None
-    if not is_gap and len(series.days) and int(np.median(np.diff(series.days, prepend=series.days[0] - length))) >= length:
-        least = 1
+    length, least = int(knowledge.parameter("probe.window_days")), int(knowledge.parameter("probe.least_points"))
+    starts = np.arange(0, max(0, index_day - length + 2), dtype=np.int64)
     counts = np.searchsorted(series.days, starts + length) - np.searchsorted(series.days, starts)
-    fitting = np.flatnonzero(counts == 0) if is_gap else np.flatnonzero(counts >= least)
-    if not len(fitting):
-        return None
-    first = int(starts[fitting[len(fitting) // 2]])
-    return first, first + length - 1
+    covered, empty = starts[counts >= (least if (counts >= least).any() else 1)], starts[counts == 0]
+    is_on_calendar = len(series.days) > 2 and len(np.unique(np.diff(series.days))) == 1  # at every visit, as in everyone
+    if is_on_calendar or not len(covered) or not len(empty):
+        return Windows(covered, empty, is_paired=False, is_balanced=False)
+    place = np.searchsorted(empty, covered)
+    before = covered - empty[np.maximum(place - 1, 0)]
+    after = empty[np.minimum(place, len(empty) - 1)] - covered
+    is_near = ((before > 0) & (before <= length), (after > 0) & (after <= length))
+    on_both, on_one = is_near[0] & is_near[1], is_near[0] | is_near[1]
+    kept = on_both if on_both.any() else on_one
+    if not kept.any():
+        return Windows(covered, empty, is_paired=False, is_balanced=False)
+    goes_back = is_near[0] & ((before <= after) | ~is_near[1])
+    nearest = np.where(goes_back, covered - before, covered + after)
+    return Windows(covered[kept], nearest[kept], is_paired=True, is_balanced=bool(on_both.any()))
 
 
 def draw_quant(candidates: Sequence[Series], index_day: int, knowledge: Knowledge, rng: Rng, case_id: str) -> Probe | None:
