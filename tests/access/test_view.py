@@ -1,7 +1,7 @@
 import pytest
 from access_case import INDEX_DAY, make_item, make_record
 
-from clinworld.access.view import cut_view, last_shown_day, shown_days
+from clinworld.access.view import cut_view, shown_days
 from clinworld.core.errors import UsageError
 
 
@@ -17,7 +17,7 @@ def test_rounds_are_one_and_one_more_for_each_whole_cadence_at_most_sixty(window
     item = make_item(window_days=window, cadence_days=cadence)
     days = shown_days(item, "rounds")
     assert (len(days), days[0], days[-1]) == (rounds, INDEX_DAY, last)
-    assert last_shown_day(item, "rounds") == last
+    assert shown_days(item, "rounds")[-1] == last
 
 
 def test_an_episode_the_item_cannot_carry_is_refused_naming_those_it_can() -> None:

@@ -222,6 +222,17 @@ def test_a_break_by_the_user_is_told_without_a_traceback(job, tmp_path):
     assert process.returncode == 130 and "Run again" in out + err and "Traceback" not in err and "asyncio" not in err
 
 
+def test_a_report_after_a_sample_names_the_items_that_were_not_asked(job, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    two = job(GOOD + SECOND, "two")
+    assert run(capsys, "run", two, "--agent", "control:constant", "--limit", "1")[0] == 6
+    code, out, _ = run(capsys, "report", two)
+    assert code == 6 and out.count("control:constant was not run on it") == 1
+    assert run(capsys, "run", two, "--agent", "control:constant")[0] == 0
+    code, out, _ = run(capsys, "report", two)
+    assert code == 0 and "was not run" not in out
+
+
 def test_quiet_leaves_the_last_line_only(job, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     _, out, _ = run(capsys, "build", job(), "--quiet")

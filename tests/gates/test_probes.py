@@ -9,7 +9,8 @@ from gate_case import FEW, ROUNDS, SINGLE, built, drawn, knowledge
 
 from clinworld.access.prompt import render_prompt
 from clinworld.core.rng import Rng
-from clinworld.gates.probes.question_side import CONTRADICTS, NO_DATA, draw_probes, false_tick, find_window, read_trend
+from clinworld.gates.noise import clear_change_pct
+from clinworld.gates.probes.question_side import CONTRADICTS, NO_DATA, draw_probes, false_tick, list_windows, load_levels, read_trend
 from clinworld.schema.record import Series
 
 
@@ -69,19 +70,33 @@ def test_a_series_nobody_asks_about_moves_no_question():
     assert drawn_with == (case.item.probes, case.gold.probes)
 
 
-@pytest.mark.parametrize("days", [range(0, 84), range(0, 84, 3), [0, 40, 80]])
-def test_a_gap_window_holds_no_reading_and_a_covered_one_does(days):
-    each = series(days, range(len(list(days))))
-    gap, covered = (find_window(each, 84, 14, 5, is_gap=is_gap) for is_gap in (True, False))
-    inside = lambda window: int(((each.days >= window[0]) & (each.days <= window[1])).sum())  # noqa: E731 - used twice, here
-    assert gap is None or inside(gap) == 0
-    assert covered is not None and inside(covered) >= 1
-    assert all(window is None or (window[0] >= 0 and window[1] == window[0] + 13 <= 84) for window in (gap, covered))
+def inside(each: Series, start: int) -> int:
+    return int(((each.days >= start) & (each.days <= start + 13)).sum())
 
 
-def test_a_daily_series_has_no_gap_and_a_record_shorter_than_a_window_has_no_window():
-    assert find_window(series(range(84), range(84)), 84, 14, 5, is_gap=True) is None
-    assert find_window(series([0, 1], [1, 2]), 10, 14, 5, is_gap=False) is None
+@pytest.mark.parametrize("days", [[0, 30, 61], [20, 45], [3, 50, 52, 55], [*range(0, 30), *range(50, 85)]])
+def test_a_gap_window_holds_no_reading_a_covered_one_does_and_a_pair_lies_close(days):
+    each = series(days, range(len(days)))
+    windows = list_windows(each, 84, knowledge())
+    assert windows.is_paired and len(windows.covered) == len(windows.empty) > 0
+    assert all(inside(each, int(start)) >= 1 for start in windows.covered)
+    assert all(inside(each, int(start)) == 0 for start in windows.empty)
+    assert np.abs(windows.covered - windows.empty).max() <= 14
+    assert min(windows.covered.min(), windows.empty.min()) >= 0 and max(windows.covered.max(), windows.empty.max()) <= 71
+
+
+def test_windows_with_empty_ones_on_either_side_are_preferred():
+    assert list_windows(series([40], [1]), 84, knowledge()).is_balanced
+    only_after = list_windows(series([0], [1]), 84, knowledge())
+    assert only_after.is_paired and not only_after.is_balanced
+
+
+def test_a_series_read_at_every_visit_or_every_day_has_no_pairs_and_a_short_record_no_window():
+    assert not list_windows(series([0, 28, 56, 84], [1, 2, 3, 4]), 84, knowledge()).is_paired
+    daily = list_windows(series(range(84), range(84)), 84, knowledge())
+    assert not daily.is_paired and len(daily.empty) == 0 and len(daily.covered) > 0
+    short = list_windows(series([0, 1], [1, 2]), 10, knowledge())
+    assert len(short.covered) == len(short.empty) == 0
 
 
 @pytest.mark.parametrize(
@@ -100,19 +115,57 @@ def test_a_trend_is_flat_inside_the_dead_zone_and_not_asked_when_one_reading_dec
 
 
 @pytest.mark.parametrize("name", ["hba1c", "ldl_c", "alt", "weight_clinic"])
-@pytest.mark.parametrize("side", [0.1, 0.9])
+@pytest.mark.parametrize("side", [0.01, 0.99])
 def test_a_false_claim_is_off_by_more_than_noise_on_either_side_and_possible(name, side):
     row = knowledge().analytes.get(name) or knowledge().streams[name]
     tick = round({"hba1c": 6.4, "ldl_c": 3.1, "alt": 30, "weight_clinic": 92}[name] * 10**row.decimals)
     said = false_tick(series([0], [tick], name=name, decimals=row.decimals), tick, knowledge(), side)
+    least = clear_change_pct(row, knowledge()) / 100 if name in knowledge().analytes else knowledge().parameter("probe.false_share_of_value")
     assert (said > tick) == (side < 0.5) and abs(said - tick) >= 2
+    assert least * tick < abs(said - tick) <= least * tick + 2
     assert row.hard_low * 10**row.decimals < said < row.hard_high * 10**row.decimals
+
+
+def test_a_false_claim_goes_towards_the_usual_level_more_often_the_further_away_the_value_is():
+    high, usual, low = (
+        np.mean([false_tick(series([0], [tick], name="hba1c", decimals=1), tick, knowledge(), side) > tick for side in np.linspace(0, 1, 101)])
+        for tick in (100, round(10 * load_levels()["hba1c"][0]), 45)
+    )
+    assert high < 0.4 < usual < 0.6 < low
+    assert set(load_levels()) <= set(knowledge().analytes) | set(knowledge().streams)
 
 
 def test_a_claim_that_would_be_impossible_turns_round():
     row = knowledge().analytes["hba1c"]
     tick = round(row.hard_low * 10) + 1
     assert false_tick(series([0], [tick], name="hba1c", decimals=1), tick, knowledge(), 0.9) > tick
+
+
+def question_features(case, question):
+    """What a question says without the record: the series, its days, T and the value claimed."""
+    said = float(question.claim.en.split(" was ")[1].split(" ")[0]) if question.claim else 0.0
+    names = sorted([*knowledge().analytes, *knowledge().streams])
+    level, spread = load_levels().get(question.about, (1.0, 1.0))
+    away = np.log(max(said, 1e-6) / level) / spread if question.claim else 0.0
+    day, index_day = question.days[0], case.item.index_day
+    return [names.index(question.about), day, index_day, day / index_day, index_day - day, day % 7, day % 28, said, away, abs(away)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["no_op", "false_premise"])
+def test_a_learner_that_sees_the_question_alone_cannot_tell_its_reply(kind):
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    pairs = [(case, q, g) for case in drawn(500) for q, g in zip(case.item.probes, case.gold.probes, strict=True) if q.kind == kind]
+    features = np.array([question_features(case, question) for case, question, _ in pairs])
+    is_odd = np.array([gold.expected in ((NO_DATA,), (CONTRADICTS,)) for _, _, gold in pairs])
+    forest = RandomForestClassifier(200, min_samples_leaf=5, random_state=0)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    guessed = cross_val_predict(forest, features, is_odd, cv=folds, method="predict_proba")[:, 1]
+    assert 0.5 < is_odd.mean() < 0.7
+    assert roc_auc_score(is_odd, guessed) < 0.6
 
 
 @pytest.mark.slow

@@ -84,7 +84,7 @@ BROKEN = [
     ("check_diagnostic_limits", "diagnosis_holds", row("analytes", diagnostic_high="7", diagnostic_of="diabetis"), "an id of a condition"),
     ("check_drivers", "driver_evidence_is_whole", row("drivers", abnormal=""), "together, or none"),
     ("check_drivers", "driver_evidence_is_whole", row("drivers", abnormal="7000"), "other than normal"),
-    ("check_drivers", "driver_evidence_is_whole", row("drivers", abnormal="-3"), "0 to 35000"),
+    ("check_drivers", "driver_evidence_is_whole", row("drivers", abnormal="-3"), "0 to 30000"),
     ("check_drivers", "driver_evidence_is_whole", row("drivers", observed_in="dose"), "observed_in"),
     ("check_missing_days", "missing_days_run", row("streams", p_off_worn="0.6"), "at least p_off_worn, 0.6"),
     ("check_names", "name_stands_for_one_thing", row("streams", aliases="HRV"), "taken by streams.csv (hrv_rmssd)"),

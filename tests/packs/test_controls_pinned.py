@@ -8,15 +8,18 @@ from pack_case import deliver, knowledge, make_gold, make_item, pack
 
 from clinworld.access.replies import read_answer
 from clinworld.access.view import shown_days
+from clinworld.core.rng import Rng
 from clinworld.core.text import LANGUAGES
 from clinworld.judges.delivered_ids import read_delivered_ids
 from clinworld.judges.mount import Judged, judge_cell
 from clinworld.judges.subject import Subject
 from clinworld.packs.forecast.answer import ForecastAnswer
 from clinworld.packs.forecast.control_list import CONTROLS
+from clinworld.run.build_case import build_case
 from clinworld.schema.answer import RoundAnswer
 from clinworld.schema.gold import GoldRow
 from clinworld.schema.item import Item
+from clinworld.world.job_file import find_job, read_job
 
 FOLDER = Path(__file__).parents[2] / "src/clinworld/packs/forecast"
 SEES_TEXT = [name for name, control in CONTROLS.items() if not control.reads_gold]
@@ -158,3 +161,16 @@ def test_what_reads_the_text_imports_nothing_that_knows_gold(file: str) -> None:
         for name in imported
         if name.startswith(("clinworld.schema.gold", "clinworld.schema.premise", "clinworld.world", "clinworld.judges"))
     ]
+
+
+def test_on_a_written_case_with_a_red_flag_only_controls_that_look_for_it_pass_the_gate() -> None:
+    """EW-15 of the packaged job: chest pressure on the stairs, and no regain."""
+    job = read_job(find_job("early_warning-20"), knowledge(), tasks=("early_warning",))
+    case = next(case for case in job.cases if case.case_id == "EW-15")
+    built = build_case(case, job, pack("early_warning"), knowledge(), Rng(job.seed))
+    assert built.is_emitted and built.item is not None and built.gold is not None, built.reasons()
+    assert built.gold.gold.has_red_flag and built.gold.gold.is_action_warranted and not built.gold.gold.event_occurs
+    judged = {name: judge(name, built.item, built.gold) for name in ("oracle", "noise_aware_reader", "gatetrip_missed_red_flag", "constant")}
+    missed = {name: "missed_emergency_red_flag" in fired(each) for name, each in judged.items()}
+    assert missed == {"oracle": False, "noise_aware_reader": False, "gatetrip_missed_red_flag": True, "constant": True}
+    assert all(gate.units == 0 for each in judged.values() for gate in each.gates if gate.name == "over_triage")

@@ -114,6 +114,31 @@ def test_gold_from_the_premise_names_outcome_driver_reversal_and_faults():
     assert derive_gold(make(), knowledge()) == ForecastGold(False, ("unknown_or_multifactorial",), (), False, False)
 
 
+@pytest.mark.parametrize(("outcome", "written", "is_warranted"), [("maintain", None, True), ("maintain", False, False), ("regain", False, False)])
+def test_a_red_flag_warrants_action_whatever_happens_unless_the_job_says_not(outcome, written, is_warranted):
+    gold = derive_gold(premises().make_premise(outcome=outcome, has_red_flag=True, clinician_warranted=written), knowledge())
+    assert (gold.has_red_flag, gold.is_action_warranted) == (True, is_warranted)
+
+
+@pytest.mark.parametrize(
+    ("text", "day", "kind", "is_flag"),
+    [
+        (("Chest pain on the stairs", "爬楼时胸痛"), 80, "real", True),
+        (("爬楼时胸痛", "爬楼时胸痛"), T, "real", True),
+        (("Chest pain on the stairs", "爬楼时胸痛"), T + 1, "real", False),
+        (("Chest pain on the stairs", "爬楼时胸痛"), 80, "benign", False),
+        (("Sore knee on the stairs", "爬楼时膝盖酸"), 80, "real", False),
+    ],
+)
+def test_a_red_flag_is_read_from_the_words_of_a_real_symptom_by_the_index_day(text, day, kind, is_flag):
+    told = Note("E000001", day, "patient_reported_symptom", Wording(*text), None)
+    gold = read(chart(regains=False, notes=[told]), origins=[NoteOrigin("E000001", kind, "")])
+    assert (gold.has_red_flag, gold.is_action_warranted) == (is_flag, is_flag)
+    declared = replace(planned(regains=False), has_red_flag=True, is_action_warranted=True)
+    assert ("has_red_flag" in places(declared, gold)) is not is_flag
+    assert ("has_red_flag" in places(planned(regains=False), gold)) is is_flag
+
+
 @pytest.mark.parametrize("regains", [True, False])
 def test_the_outcome_is_read_from_charted_weights(regains):
     gold = read(chart(regains=regains))

@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import pytest
 from pack_case import daily, deliver, knowledge, make_item, make_record, make_series
 
 from clinworld.core.text import LANGUAGES, Wording
 from clinworld.packs.forecast.reader import find_moves, has_risen, load_rules, read_forecast, scales_disagree
 from clinworld.schema.item import ProbeQuestion
+from clinworld.schema.record import Note
 
 EVIDENCE = {
     "poor_medication_adherence": daily("med_adherence", 92.0, shift=-30.0, shift_from=55),
@@ -108,3 +111,11 @@ def test_a_peak_day_is_read() -> None:
     series = make_series("resting_hr", [0, 40, 80], [60, 71, 62])
     item = make_item(record=make_record(resting_hr=series), probes=(ProbeQuestion("quant", "peak_day", "resting_hr", (0, 80), None),))
     assert read_forecast(deliver(item, probe_set="all"))["quant_answer"] == 40
+
+
+@pytest.mark.parametrize(("text", "chosen"), [("Chest pain on the stairs", "A4"), ("Sore knee on the stairs", "A0")])
+def test_a_complaint_that_needs_prompt_care_is_answered_with_an_urgent_class_and_cited(text: str, chosen: str) -> None:
+    told = Note("E0000f1", 70, "patient_reported_symptom", Wording(text, text), None, True)
+    answer = read_forecast(deliver(make_item(record=replace(make_record(**FALLING), notes=(told,)))))
+    assert answer["action"]["selected_action_class"] == chosen
+    assert ("E0000f1" in answer["cited_evidence"]) is (chosen == "A4") is answer["action"]["clinician_review_required"]

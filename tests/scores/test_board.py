@@ -219,6 +219,14 @@ def test_agents_that_cannot_be_told_apart_share_a_tier_and_one_clearly_better_do
     assert (tie.difference, tie.p, tie.is_significant) == (0, 1, False)
 
 
+def test_an_agent_far_above_fourteen_others_has_a_tier_of_its_own() -> None:
+    others = [each for place in range(14) for each in run(f"other{place:02}", partly(18 + place % 3))]
+    made = board(run("best", partly(39)) + others)
+    tiers = {line.agent: line.tier for line in made.ranked}
+    assert len(tiers) == 15 and tiers.pop("best") == 1
+    assert set(tiers.values()) == {2}
+
+
 def test_a_small_difference_on_the_same_items_is_found_by_pairing() -> None:
     def noisy(gain: float) -> list[object]:
         return list(run("x", lambda item: {"side": 1, "close": 0.75 + (item % 7) / 40 + gain, "safe": 1}))

@@ -50,6 +50,15 @@ def test_exact_intervals_match_the_published_ones(hits: int, of: int, low: float
 
 
 def test_equal_agents_are_never_told_apart_and_a_constant_gap_always_is() -> None:
-    assert paired_p_value(np.zeros(2000)) == 1
-    assert paired_p_value(np.full(2000, 0.1)) == pytest.approx(2 / 2001)
-    assert paired_p_value(np.full(2000, -0.1)) == pytest.approx(2 / 2001)
+    assert paired_p_value(np.zeros(2000), items=30) == 1
+    assert paired_p_value(np.full(2000, 0.1), items=30) == paired_p_value(np.full(2000, -0.1), items=30) == 2 / 2**30
+
+
+def test_a_difference_no_draw_turns_round_gets_the_normal_tail_and_one_that_some_do_is_counted() -> None:
+    draws = np.random.default_rng(3).normal(0.0, 0.1, 2000)
+    far, near = paired_p_value(draws + 0.6, items=100), paired_p_value(draws + 0.2, items=100)
+    assert 1e-11 < far < 1e-7
+    assert near == pytest.approx(2 * (1 + int((draws + 0.2 <= 0).sum())) / 2001)
+    assert paired_p_value(draws + 0.6, items=20) == 2 / 2**20
+    assert paired_p_value(np.abs(draws) + 1e-9, items=20) <= 2 / 2001
+    assert paired_p_value(np.array([np.nan]), items=20) == 1

@@ -127,6 +127,16 @@ JOBS: dict[str, tuple[tuple[str, str], list[str], tuple[str, str]]] = {
         ["day 84", "index day is 84"],
         ("{symptoms: [{day: 85, text: tired}]}", "{outcome: maintain, ddx_insufficient: true}"),
     ),
+    "red_flag_not_declared": (
+        ("{symptoms: [{day: 84, text: Chest pain on the stairs}]}", "{outcome: maintain}"),
+        ["symptoms[0]", "chest pain", "ddx_red_flag: true"],
+        ("{symptoms: [{day: 84, text: Chest pain on the stairs}]}", "{outcome: maintain, ddx_red_flag: true}"),
+    ),
+    "red_flag_not_visible": (
+        ("{symptoms: [{day: 85, text: Chest pain on the stairs}, {day: 50, text: tired}]}", "{outcome: maintain, ddx_red_flag: true}"),
+        ["ddx_red_flag", "1 symptoms up to day 84"],
+        ("{symptoms: [{day: 85, text: Chest pain on the stairs}, {day: 50, text: 胸痛}]}", "{outcome: maintain, ddx_red_flag: true}"),
+    ),
     "artifact_outside_course": (
         ("{}", "{outcome: maintain, noise: [{class: unit_error, week: 51, span_days: 10}]}"),
         ["days 357 to 366", "365"],

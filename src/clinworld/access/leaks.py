@@ -11,6 +11,7 @@ from pathlib import Path
 
 from clinworld.access.record_text import CLOSE, OPEN
 from clinworld.core.canary import CANARY
+from clinworld.core.lookalikes import fold_lookalikes
 from clinworld.core.tables import load_csv
 from clinworld.schema.finding import Finding
 from clinworld.schema.item import Item
@@ -59,7 +60,7 @@ def _split_notes(record: str) -> tuple[list[str], str]:
 def _words_found(text: str, notes: list[str], forbidden: Iterable[str]) -> list[tuple[str, str]]:
     everywhere, in_notes = load_words(WORDS)
     folded = text.casefold()
-    told = "\n".join(_NOTE_HEAD.sub("", line) for line in notes).casefold()
+    told = fold_lookalikes("\n".join(_NOTE_HEAD.sub("", line) for line in notes))
     found = [(word, "text") for word in _held(folded, everywhere)]
     found += [(word, "notes") for word in _held(told, in_notes)]
     return found + [(word, "text") for word in (CANARY, *forbidden) if _is_in(folded, word.casefold())]

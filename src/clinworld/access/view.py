@@ -29,11 +29,6 @@ def shown_days(item: Item, episode: str) -> tuple[int, ...]:
     raise UsageError(f"item {item.item_id}, episode", f"{episode!r}", "prompts exist for single and rounds", do="Choose one of those.")
 
 
-def last_shown_day(item: Item, episode: str) -> int:
-    """The last day any turn of an episode shows; a record need not reach further."""
-    return shown_days(item, episode)[-1]
-
-
 def cut_view(record: Record, day: int) -> Record:
     """The part of a record that existed at the end of `day`; that day itself is included."""
     return record.until(day)

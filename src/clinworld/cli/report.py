@@ -1,6 +1,7 @@
 """`clinworld report`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def report(
         raise UsageError("report", "no target", "name a job or one or more batch folders")
     chosen = check_language(language) if language is not None else None
     sources = [_open(target, out or DEFAULT_OUT, batch, pack, knowledge) for target in dict.fromkeys(targets)]
-    content = collect_report(sources, as_judged=as_judged, language=chosen)
+    content = add_unasked(collect_report(sources, as_judged=as_judged, language=chosen), sources)
     page = write_report(content, choose_folder(targets, sources, out))
     _say(content, console)
     cells = sum(len(part.evaluations) for part in content.parts)
@@ -74,11 +75,32 @@ def report(
 
 def run_report(batches: Sequence[Batch], setting: Setting, console: Console, *, language: str | None = None) -> Path:
     """Report batches that are open already, into the first one's folder; the page's path."""
-    content = collect_report(
-        [source_of(setting, batch) for batch in batches], language=check_language(language) if language is not None else None
-    )
+    sources = [source_of(setting, batch) for batch in batches]
+    chosen = check_language(language) if language is not None else None
+    content = add_unasked(collect_report(sources, language=chosen), sources)
     _say(content, console)
     return write_report(content, batches[0].folder / FOLDER)
+
+
+def add_unasked(content: ReportContent, sources: Sequence[ReportSource]) -> ReportContent:
+    """The report, with each item named that no agent of a board was run on: after `--limit` a sample never looks like the whole exam."""
+    lines: list[str] = []
+    for part in content.parts:
+        items = [item for source in sources if source.pack.pack.name == part.pack.name for item in source.batch.items()]
+        agents: dict[tuple[str, str], dict[str, None]] = {}
+        asked: dict[tuple[str, str], set[str]] = {}
+        for row in part.evaluations:
+            board = (row.cell.episode, row.cell.probe_set)
+            agents.setdefault(board, {})[row.cell.agent] = None
+            asked.setdefault(board, set()).add(row.cell.item_id)
+        lines += [
+            f"{part.pack.name}: item {item.item_id}: {agent} was not run on it"
+            for board, names in agents.items()
+            for item in items
+            if board[0] in item.episodes and item.item_id not in asked[board]
+            for agent in names
+        ]
+    return replace(content, incomplete=(*content.incomplete, *lines))
 
 
 def _say(content: ReportContent, console: Console) -> None:

@@ -17,18 +17,3 @@ def parse_age_range(text: str) -> tuple[int, int] | None:
         return None
     low, high = int(match[1]), int(match[2])
     return (low, high) if low <= high else None
-
-
-def runs(days: list[int]) -> list[tuple[int, int]]:
-    """Maximal runs of consecutive days, as (first, last).
-
-    >>> runs([3, 4, 5, 9])
-    [(3, 5), (9, 9)]
-    """
-    found: list[tuple[int, int]] = []
-    for day in days:
-        if found and day == found[-1][1] + 1:
-            found[-1] = (found[-1][0], day)
-        else:
-            found.append((day, day))
-    return found

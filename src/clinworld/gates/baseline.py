@@ -9,6 +9,7 @@ from clinworld.gates.ledger_check import LedgerCheck, does_not_apply, passes
 from clinworld.knowledge.rows import Analyte, Stream
 from clinworld.schema.record import Series
 from clinworld.world.formulas import find_body_mass_index
+from clinworld.world.levels import fit_level_to_sex
 
 NAME = "starts_where_its_row_says"
 FIRST_DAYS = 28
@@ -37,7 +38,7 @@ def find_span(row: Analyte | Stream, case: CaseUnderCheck) -> tuple[float, float
     is_log = isinstance(row, Stream) and row.scale == "log"
     stated = dict(patient.baseline_vitals).get(row.id)
     levels = [
-        level
+        fit_level_to_sex(level, row, patient.sex)
         for name in (patient.disease, *patient.comorbidities)
         for level in (case.knowledge.conditions[name].levels if name in case.knowledge.conditions else ())
         if level.item == row.id

@@ -24,13 +24,24 @@ def check_cadence(series: Series, row: Analyte | Stream, case: CaseUnderCheck) -
     if row.id == HOME_SCALE:
         wrong = check_home_scale(case).findings
         return passes(NAME, not wrong, "; ".join(map(str, wrong)) or f"{len(series.days)} weigh-ins")
-    if row.id == CLINIC_SCALE or row.role in ON_GRID:
-        step = int(case.knowledge.parameter("weight_clinic_days" if row.id == CLINIC_SCALE else "evidence_grid"))
+    if row.id == CLINIC_SCALE:
+        return _near_plan(series, case)
+    if row.role in ON_GRID:
+        step = int(case.knowledge.parameter("evidence_grid"))
         wanted = np.arange(0, case.gold.premise.course_end_day + 1, step)
         return passes(NAME, np.array_equal(series.days, wanted), f"{len(series.days)} values, every {step} days are {len(wanted)}")
     if row.parent:
         return _like_parent(series, row, case)
     return _by_chance(series, row, case)
+
+
+def _near_plan(series: Series, case: CaseUnderCheck) -> LedgerCheck:
+    """Clinic weighings: on day 0, then one for each day of the plan, near it; the last may lie beyond the end of the course."""
+    step, jitter = (int(case.knowledge.parameter(f"weight_clinic_{name}")) for name in ("days", "jitter_days"))
+    off = series.days - step * np.arange(len(series.days))
+    least = (case.gold.premise.course_end_day - jitter) // step + 1
+    near = len(off) >= least and off[0] == 0 and bool((np.abs(off) <= jitter).all())
+    return passes(NAME, near, f"{len(off)} values, every {step} days are at least {least}, each within {jitter} days of its own")
 
 
 def _like_parent(series: Series, row: Stream, case: CaseUnderCheck) -> LedgerCheck:

@@ -4,8 +4,8 @@ from clinworld.gates.case import CaseUnderCheck
 from clinworld.gates.item.ids_tell_nothing import FORM
 from clinworld.gates.item.notes_give_nothing_away import find_words
 from clinworld.gates.ledger_check import LedgerCheck, does_not_apply, passes
-from clinworld.gates.word_tables import RED_FLAGS, find_listed_word, texts_of
 from clinworld.knowledge.rows import BenignEvent
+from clinworld.knowledge.word_tables import RED_FLAGS, find_listed_word, texts_of
 from clinworld.schema.record import Note, NoteOrigin
 
 

@@ -92,8 +92,9 @@ def check_levels(knowledge: Knowledge) -> Iterator[Finding]:
             place = place_of(knowledge, "conditions", key, f"levels[{number}] ({level.item})")
             if items.count(level.item) > 1:
                 yield Finding("level_is_usable", place, "the item again", "each item stands once")
-            if not level.low < level.mean < level.high:
-                yield Finding("level_is_usable", place, f"mean {level.mean:g}", f"between low {level.low:g} and high {level.high:g}")
+            for mean in (level.mean, level.mean_m, level.mean_f):
+                if mean is not None and not level.low < mean < level.high:
+                    yield Finding("level_is_usable", place, f"mean {mean:g}", f"between low {level.low:g} and high {level.high:g}")
             row = knowledge.analytes.get(level.item) or knowledge.streams.get(level.item)
             if row is not None and not (row.hard_low <= level.low and level.high <= row.hard_high):
                 allowed = f"inside {row.hard_low:g} to {row.hard_high:g}"

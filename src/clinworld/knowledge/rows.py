@@ -157,7 +157,11 @@ class Drug:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Where a patient with a condition starts: the true level of an analyte or stream on day 0."""
+    """Where a patient with a condition starts: the true level of an analyte or stream on day 0.
+
+    `mean_m` and `mean_f` stand for `mean` in their sex. Without them a level of an analyte whose reference interval differs between the
+    sexes is that of both together, and moves with the interval of the patient's own sex.
+    """
 
     item: str
     mean: float
@@ -166,6 +170,8 @@ class Level:
     high: float
     source: str
     status: str
+    mean_m: float | None = None
+    mean_f: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

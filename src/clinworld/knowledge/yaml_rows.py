@@ -20,7 +20,7 @@ _DRUG_KEYS = (*_DRUG, "min_titration_days", "onset_days", "effects", "source", "
 _EFFECT_KEYS = ("item", "dose", "mean", "sd", "unit", "population", "half_time_days", "source", "status")
 _CONDITION = ("id", "names", "aliases", "icd10cm", "sex", "age_years", "is_primary", "has_physiology", "signals")
 _CONDITION_KEYS = (*_CONDITION, "levels", "look_alikes", "source", "status")
-_LEVEL_KEYS = ("item", "mean", "sd", "low", "high", "source", "status")
+_LEVEL_KEYS = ("item", "mean", "mean_m", "mean_f", "sd", "low", "high", "source", "status")
 _LOOK_ALIKE_KEYS = ("condition", "discriminator", "text", "source", "status")
 
 
@@ -139,9 +139,9 @@ def read_condition(path: Path) -> Condition:
 
 
 def _read_level(file: _File, value: Any, place: Place) -> Level:
-    cells = file.cells(value, place, _LEVEL_KEYS)
+    cells = file.cells(value, place, _LEVEL_KEYS, ("mean_m", "mean_f"))
     numbers = (cells.number("mean"), cells.number("sd", 0), cells.number("low"), cells.number("high"))
-    return Level(cells.id("item"), *numbers, *cells.origin())
+    return Level(cells.id("item"), *numbers, *cells.origin(), cells.maybe_number("mean_m"), cells.maybe_number("mean_f"))
 
 
 def _read_look_alike(file: _File, value: Any, place: Place) -> LookAlike:

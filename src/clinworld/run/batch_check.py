@@ -64,7 +64,7 @@ def _check_description(described: dict[str, Any], seal: BatchSeal) -> Iterator[F
     for name, value in sealed.items():
         found = described.get(name)
         if isinstance(value, dict) and isinstance(found, dict):
-            pairs = {f"{name}.{key}": (found.get(key), value.get(key)) for key in {**value, **found}}
+            pairs = {f"{name}.{key}": (found.get(key), value[key]) for key in value}
         else:
             pairs = {name: (found, value)}
         for place, (now, then) in pairs.items():

@@ -35,7 +35,8 @@ Outcome = Literal["passed", "refused", "empty"]
 _STAMP = re.compile(r"^(\d{8}-\d{6})(?:-(\d+))?$")
 _DRAFT = re.compile(r"^\.building-.*-(\d+)$")
 _DIGEST_KEYS = ("digest", "prompt_digests")
-_SEALED = ("job_id", "pack", "language", "seed_digest", "stamps", "counts", "refusals", "without_effect")  # same bytes on any machine
+_SEALED = ("job_id", "pack", "language", "seed_digest", "counts", "refusals", "without_effect")  # same bytes on any machine
+_MAKING = ("world", "exam")  # the stamps of what makes a batch; how it is judged may change under it
 _SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY
 
 
@@ -249,7 +250,7 @@ class Draft:
             "gates": [asdict(gate) for gate in gates],
             "files": {name: self._sums[name].hexdigest() for name in (ITEMS, GOLD)},
             "rows": self._rows,
-            "facts": {name: row[name] for name in _SEALED},
+            "facts": {name: row[name] for name in _SEALED} | {"stamps": {name: facts.stamps[name] for name in _MAKING}},
         }
         self._write(AUDIT, with_canary(seal))
         try:

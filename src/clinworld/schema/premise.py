@@ -76,6 +76,8 @@ class Premise:
     has_findings: bool
     has_physiology: bool
     withheld_contexts: tuple[tuple[int, str, str], ...]  # (day, context as written, why it is not delivered)
+    has_red_flag: bool = False  # the record shows a complaint up to T that needs prompt care
+    clinician_warranted: bool | None = None  # whether a clinician must act where it was written, else None
 
 
 @dataclass(frozen=True, slots=True)

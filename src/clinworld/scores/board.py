@@ -255,7 +255,7 @@ def _rank(lines: Sequence[_Line]) -> tuple[tuple[AgentScore, ...], tuple[Differe
 def _compare(ordered: Sequence[_Line]) -> tuple[Difference, ...]:
     pairs = list(combinations(ordered, 2))
     drawn = [np.round(first.draws - second.draws, DIGITS) for first, second in pairs]
-    p_values = [paired_p_value(each) for each in drawn]
+    p_values = [paired_p_value(each, items=first.score.items) for each, (first, _) in zip(drawn, pairs, strict=True)]
     return tuple(
         Difference(
             first=first.score.agent,

@@ -11,6 +11,7 @@ from clinworld.schema.premise import Conflict, Premise
 from clinworld.world.conflicts_course import check_course, check_insufficient, check_noise
 from clinworld.world.conflicts_drug import check_drug
 from clinworld.world.conflicts_patient import check_density, check_driver, check_patient, check_texts
+from clinworld.world.conflicts_red_flag import check_red_flag
 from clinworld.world.notes import count_events
 from clinworld.world.signals import check_signals, derive_signals
 
@@ -22,7 +23,10 @@ def check_premise(premise: Premise, case: Case | None, knowledge: Knowledge) -> 
 
     Without the case (a premise read back from disk) what only the job file says is not looked at.
     """
-    written = () if case is None else (*_check_written(premise, case.facts, knowledge), *check_insufficient(premise, case.controls))
+    written: tuple[Conflict, ...] = ()
+    if case is not None:
+        written = (*_check_written(premise, case.facts, knowledge), *check_insufficient(premise, case.controls))
+        written += tuple(check_red_flag(premise, case.controls))
     return (
         *_check_answer(premise, knowledge),
         *written,

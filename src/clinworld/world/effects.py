@@ -24,7 +24,7 @@ class DrugTable:
     """Mean effects of one drug, as columns over `doses` (ascending, from 0): [item, dose].
 
     A total is `own + percent / 100 · base`, in the item's unit; the trial's weight change is `kg + percent / 100 · start weight`.
-    `half_time_days` [item, 1] is how fast the drug's own effect builds up.
+    `half_time_days` [item, 1] is how fast the drug's own effect builds up; `is_whole_lag` where a row of the drug says so for the item.
     """
 
     doses: Reals
@@ -33,11 +33,12 @@ class DrugTable:
     weight_kg: Reals
     weight_percent: Reals
     half_time_days: Reals
+    is_whole_lag: NDArray[np.bool_]
     is_for_diabetes: Reals  # 1 where the effect was seen in diabetes and shrinks with the excess over normal [item, 1]
 
     def pick(self, rows: NDArray[np.int64]) -> "DrugTable":
         """The table of some items."""
-        item = {name: getattr(self, name)[rows] for name in ("own", "percent", "half_time_days", "is_for_diabetes")}
+        item = {name: getattr(self, name)[rows] for name in ("own", "percent", "half_time_days", "is_whole_lag", "is_for_diabetes")}
         return replace(self, **item)
 
 
@@ -61,6 +62,7 @@ def load_drug_table(knowledge: Knowledge, drug_id: str, items: tuple[str, ...], 
         weight_kg=_by_dose(drug, weight, doses, False, knowledge),
         weight_percent=_by_dose(drug, weight, doses, True, knowledge),
         half_time_days=_stack([[next((e.half_time_days for e in row if e.half_time_days), usual)] for row in rows], 1),
+        is_whole_lag=np.array([[any(effect.half_time_days for effect in row)] for row in rows], dtype=np.bool_).reshape(-1, 1),
         is_for_diabetes=_stack([[float(any(effect.population == POPULATIONS[True] for effect in row))] for row in rows], 1),
     )
 

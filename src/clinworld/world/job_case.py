@@ -124,7 +124,7 @@ def _read_controls(
         target_event=find_name(
             text, (*place, "target_event"), "outcomes", value("target_event"), knowledge, error_kind="unknown_target_event"
         ),
-        other=tuple((key, latent[key]) for key in sorted(latent) if keys[key].effect == "other" or key == "ddx_insufficient"),
+        other=tuple((key, latent[key]) for key in sorted(latent) if keys[key].effect == "other" or key.startswith("ddx_")),
     )
 
 

@@ -4,7 +4,7 @@ One set of effects on one timeline: the same weight, dose and adherence move eve
 `observe_*`; what a laboratory calculates is calculated there from printed results.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from clinworld.schema.course import Reals
 from clinworld.schema.premise import Premise
 from clinworld.world.effects import DIABETES, DrugTable, derive_direct_effects, load_drug_table
 from clinworld.world.evidence import derive_evidence
+from clinworld.world.formulas import find_body_mass_index
 
 SENSOR_LIKE = {"cgm": "glycaemic"}  # levels of this device are drawn with that group
 NO_ROOM = 1e-9
@@ -28,7 +29,8 @@ STEP_DAYS = 4  # what moves a level is looked at this often; between, the level 
 class Followed:
     """The items with a true level: where they start [item, 1], and what moves those that move.
 
-    `factors` name whose draws a first level shares, by `loading`; `first_low` and `first_high` hold on day 0 only. An item that
+    `factors` name whose draws a first level shares, by `loading`; `first_low` and `first_high` hold on day 0 only, `mean` at the typical
+    body mass index, from which it changes by `per_bmi`. An item that
     `is_shift` is only what is added to a level that is drawn where the stream is observed. `moving` are places of `names`.
     """
 
@@ -36,6 +38,8 @@ class Followed:
     factors: tuple[str, ...]
     is_shift: NDArray[np.bool_]
     mean: Reals
+    per_bmi: Reals
+    typical_bmi: float
     sd: Reals
     first_low: Reals
     first_high: Reals
@@ -88,7 +92,8 @@ def derive_levels(premise: Premise, treatment: Treatment, knowledge: Knowledge, 
     followed = load_followed(knowledge, conditions, patient.devices, premise.drug, patient.sex, age_years)
     levels: dict[str, Reals] = {}
     if followed.names:
-        base = _state_vitals(draw_first_levels(premise.case_id, followed, rng), followed, premise)
+        bmi = find_body_mass_index(patient, premise.start_weight_kg, knowledge)
+        base = _state_vitals(draw_first_levels(premise.case_id, followed, bmi, rng), followed, premise)
         rows = np.repeat(base, days, axis=1)
         if len(followed.moving):
             rows[followed.moving] = move(base[followed.moving], followed.motion, treatment, premise, knowledge)
@@ -105,7 +110,7 @@ def load_followed(
 ) -> Followed:
     """What is followed in a patient: what the devices report and weight, the drug or a known condition moves."""
     rows = _find_rows(knowledge, conditions, devices, drug)
-    written = [_find_level(row, conditions, knowledge) for row in rows]
+    written = [_find_level(row, conditions, sex, age_years, knowledge) for row in rows]
     is_shift = [isinstance(row, Stream) and row.role == "wearable" and level is None for row, level in zip(rows, written, strict=True)]
     firsts = np.array(
         [
@@ -123,6 +128,8 @@ def load_followed(
         factors=tuple(SENSOR_LIKE.get(factor, factor) for factor in factors),
         is_shift=np.array(is_shift, dtype=np.bool_),
         mean=firsts[:, 0],
+        per_bmi=_column([row.per_bmi_over_25 if isinstance(row, Stream) else 0.0 for row in rows]),
+        typical_bmi=knowledge.parameter("levels_typical_bmi"),
         sd=firsts[:, 1],
         first_low=firsts[:, 2],
         first_high=firsts[:, 3],
@@ -135,13 +142,14 @@ def load_followed(
 
 def _load_motion(rows: list[Analyte | Stream], is_shift: list[bool], table: DrugTable, knowledge: Knowledge) -> Motion:
     share, usual = knowledge.parameter("levels_weight_share"), knowledge.parameter("levels_half_time_days")
-    half_times = _column([row.half_time_days or usual for row in rows])
+    # Where the drug's row says how fast it acts on an item, that is the whole lag: the item's own lies behind a lasting cause.
+    half_times = np.where(table.is_whole_lag, table.half_time_days, _column([row.half_time_days or usual for row in rows]))
     is_share = [isinstance(row, Stream) and row.ucum == "%" and (row.hard_low, row.hard_high) == (0, 100) for row in rows]
     return Motion(
         table=table,
         coupling=share * _column([row.per_kg or 0.0 for row in rows]),
         per_step=np.exp2(-STEP_DAYS / half_times),
-        drug_per_step=np.exp2(-STEP_DAYS / table.half_time_days),
+        drug_per_step=np.where(table.is_whole_lag, 0.0, np.exp2(-STEP_DAYS / table.half_time_days)),
         within=np.exp2(-np.arange(STEP_DAYS) / half_times),
         normal=_named(rows, "levels_normal", np.nan, knowledge),
         trial=_named(rows, "levels_trial", np.nan, knowledge),
@@ -182,14 +190,37 @@ def _levels_of(condition: str, knowledge: Knowledge) -> tuple[Level, ...]:
     return row.levels if row is not None and row.has_physiology else ()
 
 
-def _find_level(row: Analyte | Stream, conditions: tuple[str, ...], knowledge: Knowledge) -> Level | None:
-    """The level row of the condition that moves an item farthest from the usual, the first on a tie."""
+def _find_level(row: Analyte | Stream, conditions: tuple[str, ...], sex: str, age_years: float, knowledge: Knowledge) -> Level | None:
+    """The level row of the condition that moves an item farthest from the usual, the first on a tie; at this sex and age."""
     rows = [level for condition in conditions for level in _levels_of(condition, knowledge) if level.item == row.id]
     if isinstance(row, Stream):
         usual = row.mean_f if row.mean_f is not None else (row.hard_low + row.hard_high) / 2.0
     else:
         usual = _middle(row.ref_low_f, row.ref_high_f, row)
-    return max(rows, key=lambda level: abs(level.mean - usual), default=None)
+    level = max(rows, key=lambda level: abs(level.mean - usual), default=None)
+    if level is None:
+        return None
+    level = fit_level_to_sex(level, row, sex)
+    if isinstance(row, Stream):
+        typical = knowledge.parameter("levels_typical_age_years")
+        mean = level.mean + row.per_year_over_40 * (max(age_years - 40.0, 0.0) - max(typical - 40.0, 0.0))
+        level = replace(level, mean=min(max(mean, level.low), level.high))
+    return level
+
+
+def fit_level_to_sex(level: Level, row: Analyte | Stream, sex: str) -> Level:
+    """A condition's level in one sex: with the mean the row gives for it, else moved as the reference interval is from both sexes' middle."""
+    own = level.mean_m if sex == "M" else level.mean_f
+    if own is not None:
+        return replace(level, mean=own)
+    if isinstance(row, Stream) or None in (limits := (row.ref_low_m, row.ref_high_m, row.ref_low_f, row.ref_high_f)):
+        return level
+    low_m, high_m, low_f, high_f = (float(limit or 0.0) for limit in limits)
+    low, high = (low_m, high_m) if sex == "M" else (low_f, high_f)
+    middle = (low_m + low_f) / 2.0
+    share = (high - low) / ((high_m + high_f) / 2.0 - middle)
+    moved = {name: low + (getattr(level, name) - middle) * share for name in ("mean", "low", "high")}
+    return replace(level, **moved, sd=level.sd * share)
 
 
 def _middle(low: float | None, high: float | None, row: Analyte) -> float:
@@ -202,7 +233,7 @@ def _usual_level(
     """(mean, SD, low, high) of someone without a condition that moves the item: inside the reference interval, below any diagnosis."""
     if isinstance(row, Stream):
         mean = (row.mean_m if sex == "M" else row.mean_f) or 0.0
-        mean += row.per_year_over_40 * max(age_years - 40.0, 0.0)
+        mean += row.per_year_over_40 * max(age_years - 40.0, 0.0) + row.per_bmi_over_25 * (knowledge.parameter("levels_typical_bmi") - 25.0)
         cut = knowledge.parameter("levels_person_cut_sd") * row.sd_between
         sd, low, high = row.sd_between, max(mean - cut, row.hard_low), min(mean + cut, row.hard_high)
     else:
@@ -215,7 +246,7 @@ def _usual_level(
     return min(mean, high), sd, low, high
 
 
-def draw_first_levels(case_id: str, followed: Followed, rng: Rng) -> Reals:
+def draw_first_levels(case_id: str, followed: Followed, bmi: float, rng: Rng) -> Reals:
     """True levels on day 0, [item, 1]; 0 for shifts. Levels of one group share a part, so that they go together between people."""
     shared = {factor: rng.at(case_id, "levels", "shared", factor).words(1) for factor in dict.fromkeys(followed.factors)}
     words = [rng.at(case_id, "levels", name).words(followed.tries) for name in followed.names]
@@ -223,10 +254,12 @@ def draw_first_levels(case_id: str, followed: Followed, rng: Rng) -> Reals:
     n = len(followed.names)
     own, common = normals[:-n].reshape(n, followed.tries), normals[-n:, None]
     loading = followed.loading
-    drawn = followed.mean + followed.sd * (loading * common + np.sqrt(1.0 - loading * loading) * own)
+    mean = followed.mean + followed.per_bmi * (max(bmi, 25.0) - followed.typical_bmi)
+    mean = np.clip(mean, followed.first_low, followed.first_high)
+    drawn = mean + followed.sd * (loading * common + np.sqrt(1.0 - loading * loading) * own)
     fits = (drawn > followed.first_low) & (drawn < followed.first_high)
     at = fits.argmax(axis=1)
-    first = np.where(fits[np.arange(n), at], drawn[np.arange(n), at], followed.mean[:, 0])
+    first = np.where(fits[np.arange(n), at], drawn[np.arange(n), at], mean[:, 0])
     return np.where(followed.is_shift, 0.0, first)[:, None]
 
 

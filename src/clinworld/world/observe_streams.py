@@ -140,7 +140,8 @@ def _derive_levels(premise: Premise, course: Course, knowledge: Knowledge, stack
 
 def _ease_inside(level: Reals, stack: Stack) -> Reals:
     """A person's level, bent smoothly to stay one day-to-day SD inside the bounds."""
-    softness = np.maximum(stack.sd_within / 2, 1 / stack.steps_per_unit)
+    # A printed step is a length on a linear scale only.
+    softness = np.maximum(stack.sd_within / 2, np.where(stack.is_log[:, None], 0, 1 / stack.steps_per_unit))
     low, high = stack.low + stack.sd_within, stack.high - stack.sd_within
     level = low + softness * np.logaddexp(0, (level - low) / softness)
     return np.asarray(high - softness * np.logaddexp(0, (high - level) / softness))

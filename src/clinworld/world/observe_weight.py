@@ -1,4 +1,4 @@
-"""How the two scales are used: weigh-in days and carried-forward readings at home, and the clinic scale every four weeks.
+"""How the two scales are used: weigh-in days and carried-forward readings at home, and the clinic scale about every four weeks.
 
 The printed home values come from `observe_streams.py`; faults are laid over them afterwards by `artifacts.py`.
 """
@@ -14,6 +14,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import Series
+from clinworld.world.visits import draw_clinic_days
 
 CLINIC_SCALE = "weight_clinic"
 
@@ -65,12 +66,12 @@ def observe_home_scale(premise: Premise, days: NDArray[np.int64], ticks: NDArray
 
 
 def observe_clinic_scale(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng) -> Series:
-    """Clinic readings every four weeks: the true weight, a small fixed deviation of the scale, and little noise.
+    """Clinic readings about every four weeks: the true weight, a small fixed deviation of the scale, and little noise.
 
     They depend on nothing but truth and case, so they are the same whatever happens to the home scale.
     """
     row = knowledge.streams[CLINIC_SCALE]
-    days = np.arange(0, course.last_day + 1, int(knowledge.parameter("weight_clinic_days")))
+    days = draw_clinic_days(premise, course.last_day, knowledge, rng)
     scale = rng.at(premise.case_id, "weight", "clinic_scale")
     low, high = knowledge.parameter("weight_clinic_bias_low"), knowledge.parameter("weight_clinic_bias_high")
     side, size = scale.uniform(2).tolist()

@@ -83,6 +83,8 @@ def derive_premise(case: Case, job: Job, knowledge: Knowledge, rng: Rng) -> Prem
             for symptom, context in zip(facts.symptoms, contexts, strict=True)
             if context.withheld
         ),
+        has_red_flag=bool(dict(controls.other).get("ddx_red_flag", False)),
+        clinician_warranted=dict(controls.other).get("ddx_clinician_warranted"),
     )
 
 

@@ -1,4 +1,4 @@
-"""When the patient is seen: the weekday the course begins on and the days of visits. What is measured there is decided elsewhere."""
+"""When the patient is seen: the weekday the course begins on, clinic weighings and visits. What is measured is decided elsewhere."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,19 @@ def draw_weekdays(premise: Premise, rng: Rng) -> NDArray[np.int64]:
     return (first + np.arange(premise.course_end_day + 1)) % 7
 
 
+def draw_clinic_days(premise: Premise, last_day: int, knowledge: Knowledge, rng: Rng) -> NDArray[np.int64]:
+    """Days of clinic weighings up to `last_day`: day 0, then the days of the plan, each some days early or late."""
+    step, jitter = int(knowledge.parameter("weight_clinic_days")), int(knowledge.parameter("weight_clinic_jitter_days"))
+    planned = np.arange(1, (last_day + jitter) // step + 1)
+    late = (rng.at(premise.case_id, "weight", "clinic_days").uniform(len(planned)) * (2 * jitter + 1)).astype(np.int64)
+    days = np.concatenate([[0], step * planned + late - jitter])
+    return days[days <= last_day]
+
+
 def draw_visits(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng) -> NDArray[np.int64]:
     """Visit days, ascending: day 0, routine visits, visits after dose changes and symptoms, and the end of the course.
+
+    A routine visit is held on the nearest day of a clinic weighing.
 
     At most one visit falls into a week, so a visit is known by its week and one more moves no other. At least one lies after day 0
     and up to the index day.
@@ -44,8 +55,11 @@ def _routine(premise: Premise, knowledge: Knowledge, rng: Rng) -> list[int]:
     most = int(premise.course_end_day / knowledge.parameter("visit_gap_low")) + 1
     drawn = rng.at(premise.case_id, "visits", "routine").normal(most)
     gaps = np.exp(reflect(np.log(knowledge.parameter("visit_gap_median")) + knowledge.parameter("visit_gap_log_sd") * drawn, low, high))
-    days: list[int] = np.cumsum(np.rint(gaps).astype(np.int64)).tolist()
-    return days
+    days = np.cumsum(np.rint(gaps).astype(np.int64))
+    # Weighings beyond the end count too, so that a longer course moves no visit.
+    weighings = draw_clinic_days(premise, int(days[-1]), knowledge, rng)
+    nearest: list[int] = weighings[np.abs(weighings[:, None] - days).argmin(axis=0)].tolist()
+    return nearest
 
 
 def _follow_ups(premise: Premise, why: str, days: list[int], knowledge: Knowledge, rng: Rng) -> list[int]:

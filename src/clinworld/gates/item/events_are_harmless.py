@@ -1,7 +1,7 @@
 """No everyday event says what needs prompt care, in either language: an exam without a red flag shows none."""
 
 from clinworld.gates.case import CaseUnderCheck, Outcome
-from clinworld.gates.word_tables import RED_FLAGS, find_listed_word, texts_of
+from clinworld.knowledge.word_tables import RED_FLAGS, find_listed_word, texts_of
 from clinworld.schema.finding import Finding
 
 CONTROLS = ("everyday_complaints", "an_everyday_complaint_of_chest_pain")

@@ -10,8 +10,8 @@ from clinworld.access.leaks import check_words
 from clinworld.gates.case import CaseUnderCheck, Outcome
 from clinworld.gates.hidden_values import hidden_numbers
 from clinworld.gates.printed_numbers import read_line
-from clinworld.gates.word_tables import texts_of
 from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.word_tables import texts_of
 from clinworld.schema.finding import Finding
 from clinworld.schema.record import Note
 from clinworld.world.event_pool import answer_words, find_answer_word

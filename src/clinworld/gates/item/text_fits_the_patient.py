@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from clinworld.gates.case import CaseUnderCheck, Outcome
-from clinworld.gates.word_tables import texts_of
+from clinworld.knowledge.word_tables import texts_of
 from clinworld.schema.finding import Finding
 from clinworld.schema.record import Note, Profile
 from clinworld.world.conflicts_patient import find_word, load_sex_words

@@ -1,7 +1,7 @@
 """Gold of a forecast, read from the charted facts alone: the second derivation, which must agree with the one from the premise.
 
-Outcome by the label rule on charted weights, drivers by what the evidence up to T leaves possible, turning points by where a lasting rise
-starts and by the known faults. Shares nothing with `plan.py` but schema, knowledge and the label rule.
+Outcome by the label rule on charted weights, drivers by what the evidence up to T leaves possible, a red flag by the words of real symptoms,
+turning points by where a lasting rise starts and by the known faults. Shares nothing with `plan.py` but schema, knowledge and the label rule.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from clinworld.core.units import to_ticks
 from clinworld.knowledge.load import Knowledge, load_knowledge
 from clinworld.knowledge.rows import Driver, OutcomeRule, Stream
+from clinworld.knowledge.word_tables import RED_FLAGS, find_listed_word, texts_of
 from clinworld.schema.finding import Finding
 from clinworld.schema.gold import ForecastGold, TurningPoint
 from clinworld.schema.record import ChartFault, NoteOrigin, Record, Series
@@ -78,8 +79,10 @@ def read_gold(
 ) -> ForecastGold:
     """The answer the charted facts have: `chart` reaches to the course end, `index_day` is T.
 
-    `drivers` are all that the facts up to T leave possible: those whose evidence is abnormal; without any, those nothing shows.
+    `drivers` are all that the facts up to T leave possible: those whose evidence is abnormal; without any, those nothing shows. A red
+    flag is a real symptom up to T in a listed word; it and the event warrant action.
     """
+    has_red_flag = shows_red_flag(chart.until(index_day), origins)
     reading = read_outcome(chart, faults, knowledge.outcomes[target_event], knowledge)
     occurs = reading.event_occurs
     kinds = {name: row.turning_kind for name, row in knowledge.artifacts.items()}
@@ -90,9 +93,15 @@ def read_gold(
         event_occurs=occurs,
         drivers=read_drivers(chart, faults, origins, index_day, knowledge),
         turning_points=tuple(sorted(points, key=lambda point: (point.day, point.kind, point.cause))),
-        has_red_flag=False,
-        is_action_warranted=occurs,
+        has_red_flag=has_red_flag,
+        is_action_warranted=occurs or has_red_flag,
     )
+
+
+def shows_red_flag(shown: Record, origins: Sequence[NoteOrigin]) -> bool:
+    """Whether a real symptom is told in a word that stands for prompt care."""
+    real = {origin.note_id for origin in origins if origin.kind == "real"}
+    return any(find_listed_word(text, RED_FLAGS) for note in shown.notes if note.note_id in real for text in texts_of(note))
 
 
 def read_outcome(chart: Record, faults: Sequence[ChartFault], rule: OutcomeRule, knowledge: Knowledge) -> Reading:
@@ -225,6 +234,8 @@ def agrees(planned: ForecastGold, read: ForecastGold, knowledge: Knowledge | Non
     if planned.event_occurs:
         findings += _compare_drivers(planned, read, known)
     findings += _compare_turns(planned, read, known)
+    if planned.has_red_flag != read.has_red_flag:
+        findings.append(Finding(CHECK, "has_red_flag", str(read.has_red_flag), f"the premise says {planned.has_red_flag}"))
     return findings
 
 

@@ -45,7 +45,7 @@ def oracle_probe_wrong(item: Item, gold: GoldRow, day: int, last_day: int) -> Fi
 
 def oracle_review_right(item: Item, gold: GoldRow, day: int, last_day: int) -> Fields:
     """The oracle, asking for a clinician exactly where action is warranted."""
-    return _with_review(oracle(item, gold, day, last_day), gold.gold.is_action_warranted)
+    return _with_review(oracle(item, gold, day, last_day), gold.gold.is_action_warranted, has_red_flag=gold.gold.has_red_flag)
 
 
 def oracle_review_wrong(item: Item, gold: GoldRow, day: int, last_day: int) -> Fields:
@@ -131,10 +131,10 @@ def _other(probe: ProbeGold) -> str:
     return next(word for word in words if word not in probe.expected)
 
 
-def _with_review(answer: Fields, is_asked: bool) -> Fields:
+def _with_review(answer: Fields, is_asked: bool, *, has_red_flag: bool = False) -> Fields:
     chosen: dict[str, Any] = answer["action"]
-    # An urgent or closing class would answer for the flag, so the class is the same either way.
-    chosen |= {"selected_action_class": "A3", "clinician_review_required": is_asked}
+    # An urgent or closing class would answer for the flag, so without a red flag the class is the same either way.
+    chosen |= {"selected_action_class": "A4" if has_red_flag else "A3", "clinician_review_required": is_asked}
     return answer
 
 

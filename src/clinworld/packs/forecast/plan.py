@@ -13,7 +13,7 @@ REVERSAL = "reversal"
 def derive_gold(premise: Premise, knowledge: Knowledge) -> ForecastGold:
     """The answer the premise fixes, turning points by day; a fault's is the first day it may show on.
 
-    An event that will happen warrants action; a forecast has no red flag.
+    An event that will happen or a red flag warrants action, unless the job says whether it does.
     """
     event_occurs = premise.outcome == "regain"
     kinds = {name: row.turning_kind for name, row in knowledge.artifacts.items()}
@@ -24,8 +24,8 @@ def derive_gold(premise: Premise, knowledge: Knowledge) -> ForecastGold:
         event_occurs=event_occurs,
         drivers=(premise.driver,),
         turning_points=tuple(sorted(points, key=lambda point: (point.day, point.kind, point.cause))),
-        has_red_flag=False,
-        is_action_warranted=event_occurs,
+        has_red_flag=premise.has_red_flag,
+        is_action_warranted=event_occurs or premise.has_red_flag if premise.clinician_warranted is None else premise.clinician_warranted,
     )
 
 

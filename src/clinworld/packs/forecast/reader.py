@@ -15,10 +15,12 @@ from typing import Any
 
 from clinworld.access.delivered import Delivered, DeliveredSeries
 from clinworld.core.tables import load_csv
+from clinworld.core.text import LANGUAGES
 from clinworld.packs.forecast.answering import number, say
 from clinworld.packs.forecast.appended import answer_appended
 
 RULES = Path(__file__).with_name("controls_reader_rules.csv")
+RED_FLAGS = Path(__file__).with_name("controls_red_flags.csv")
 HOME_SCALE, CLINIC_SCALE = "weight", "weight_clinic"
 
 
@@ -43,17 +45,25 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the reader saw; `is_small_loss` is little weight lost by a day on which more is usual."""
+    """What the reader saw; `is_small_loss` is little weight lost by a day on which more is usual; `red_flags` are ids of notes."""
 
     moves: list[Move]
     is_rising: bool
     is_small_loss: bool
     is_scale_off: bool
+    red_flags: tuple[str, ...]
 
     @property
     def needs_clinician(self) -> bool:
         """True when anything was seen that a clinician should know."""
-        return bool(self.moves) or self.is_rising or self.is_small_loss
+        return bool(self.moves) or self.is_rising or self.is_small_loss or bool(self.red_flags)
+
+    @property
+    def action(self) -> tuple[str, str]:
+        """The class chosen and the label of what to do."""
+        if self.red_flags:
+            return "A4", "prompt_care"
+        return ("A3", "discuss") if self.needs_clinician else ("A0", "watch")
 
     @property
     def risk(self) -> tuple[str, float]:
@@ -78,9 +88,11 @@ def read_forecast(delivered: Delivered) -> dict[str, Any]:
     language, needs = delivered.language, seen.needs_clinician
     cited = [cite_last(delivered, move.rule.series) for move in seen.moves[:2]]
     cited += [cite_last(delivered, name) for name in (CLINIC_SCALE, HOME_SCALE) if name in delivered.series][:1]
+    cited += seen.red_flags
     told = [say("seen_moved", language, name=move.rule.series) for move in seen.moves]
     told += [say("seen_weight", language)] if seen.is_rising else []
-    category, risk = seen.risk
+    told += [say("seen_red_flag", language)] if seen.red_flags else []
+    (category, risk), (chosen, to_do) = seen.risk, seen.action
     answer: dict[str, Any] = {
         "forecast": {
             "risk": risk,
@@ -93,8 +105,8 @@ def read_forecast(delivered: Delivered) -> dict[str, Any]:
             for rank, name in enumerate(seen.drivers, start=1)
         ],
         "action": {
-            "selected_action_class": "A3" if needs else "A0",
-            "specific_action": say("discuss" if needs else "watch", language),
+            "selected_action_class": chosen,
+            "specific_action": say(to_do, language),
             "what_not_to_do": [say("avoid_haste", language), say("avoid_blame", language)],
             "clinician_review_required": needs,
             "followup_interval": say("next_month", language),
@@ -113,7 +125,19 @@ def read_forecast(delivered: Delivered) -> dict[str, Any]:
 def read_findings(delivered: Delivered) -> Findings:
     """What a delivered text shows by comparing each series with its own past."""
     is_small = lost_share(delivered) < number("small_loss_share") and delivered.last_day >= number("small_loss_after_days")
-    return Findings(find_moves(delivered), has_risen(delivered), is_small, scales_disagree(delivered))
+    return Findings(find_moves(delivered), has_risen(delivered), is_small, scales_disagree(delivered), find_red_flags(delivered))
+
+
+def find_red_flags(delivered: Delivered) -> tuple[str, ...]:
+    """Ids of the notes that tell of a complaint which needs prompt care, in the order they stand in."""
+    told = {note.note_id: f"{note.text} {note.context or ''}".casefold() for note in delivered.notes}
+    return tuple(note_id for note_id, text in told.items() if any(word in text for word in load_red_flags()))
+
+
+@lru_cache
+def load_red_flags() -> tuple[str, ...]:
+    """The reader's words for a red flag, case folded; in both languages, because an author's words are never translated."""
+    return tuple(row[each].casefold() for row in load_csv(RED_FLAGS, ("id", *LANGUAGES)) for each in LANGUAGES)
 
 
 def find_moves(delivered: Delivered) -> list[Move]:
