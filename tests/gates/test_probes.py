@@ -120,7 +120,9 @@ def test_a_false_claim_is_off_by_more_than_noise_on_either_side_and_possible(nam
     row = knowledge().analytes.get(name) or knowledge().streams[name]
     tick = round({"hba1c": 6.4, "ldl_c": 3.1, "alt": 30, "weight_clinic": 92}[name] * 10**row.decimals)
     said = false_tick(series([0], [tick], name=name, decimals=row.decimals), tick, knowledge(), side)
-    least = clear_change_pct(row, knowledge()) / 100 if name in knowledge().analytes else knowledge().parameter("probe.false_share_of_value")
+    least = (
+        clear_change_pct(row, knowledge()) / 100 if name in knowledge().analytes else knowledge().parameter("probe.false_share_of_value")
+    )
     assert (said > tick) == (side < 0.5) and abs(said - tick) >= 2
     assert least * tick < abs(said - tick) <= least * tick + 2
     assert row.hard_low * 10**row.decimals < said < row.hard_high * 10**row.decimals
@@ -128,7 +130,9 @@ def test_a_false_claim_is_off_by_more_than_noise_on_either_side_and_possible(nam
 
 def test_a_false_claim_goes_towards_the_usual_level_more_often_the_further_away_the_value_is():
     high, usual, low = (
-        np.mean([false_tick(series([0], [tick], name="hba1c", decimals=1), tick, knowledge(), side) > tick for side in np.linspace(0, 1, 101)])
+        np.mean(
+            [false_tick(series([0], [tick], name="hba1c", decimals=1), tick, knowledge(), side) > tick for side in np.linspace(0, 1, 101)]
+        )
         for tick in (100, round(10 * load_levels()["hba1c"][0]), 45)
     )
     assert high < 0.4 < usual < 0.6 < low

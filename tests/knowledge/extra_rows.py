@@ -19,7 +19,8 @@ SOUND: dict[str, dict[str, str]] = {
     },
     "streams": {
         **{"id": "sample", **NAMES, "ucum": "%", "decimals": "0", "setting": "home", "devices": "wearable", "role": "wearable"},
-        **{"scale": "linear", "mean_m": "50", "mean_f": "50", "per_year_over_40": "0", "per_bmi_over_25": "0", "sd_between": "1", "sd_within": "1", "lag1": "0.2"},
+        **{"scale": "linear", "mean_m": "50", "mean_f": "50", "per_year_over_40": "0", "per_bmi_over_25": "0"},
+        **{"sd_between": "1", "sd_within": "1", "lag1": "0.2"},
         **{"saturday": "0", "sunday": "0", "monday": "0", "p_present": "1", "p_off_worn": "0.1", "p_off_off": "0.5"},
         **{"hard_low": "0", "hard_high": "100", "clinician_reads": "true", **ORIGIN},
     },

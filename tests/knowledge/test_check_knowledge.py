@@ -30,6 +30,8 @@ def condition(old: str, new: str) -> Callable[[Path], Path]:
     return lambda folder: add_file(folder, "conditions", CONDITION, (old, new))
 
 
+LINE = {"intercept_m": "0", "intercept_f": "0", "slope": "1"}
+
 # the check's function, the finding's name, what is broken, what the finding must name
 BROKEN = [
     ("check_sources", "source_exists", row("devices", source="authord"), "devices.csv (sample), source"),
@@ -55,8 +57,21 @@ BROKEN = [
     ("check_indications", "indication_exists", drug("{obesity: 20}", "{}"), "no indication"),
     ("check_indications", "indication_exists", drug("ladder:", "off_label: [masld]\nladder:"), "off_label"),
     ("check_derived_streams", "derived_stream_is_whole", row("streams", parent="steps"), "streams.csv (sample), parent"),
-    ("check_derived_streams", "derived_stream_is_whole", row("streams", parent="stepz", intercept_m="0", intercept_f="0", slope="1"), "'stepz'"),
-    ("check_derived_streams", "derived_stream_is_whole", row("streams", parent="active_burn", intercept_m="0", intercept_f="0", slope="1"), "itself derived"),
+    ("check_derived_streams", "derived_stream_is_whole", row("streams", parent="stepz", **LINE), "'stepz'"),
+    ("check_derived_streams", "derived_stream_is_whole", row("streams", parent="active_burn", **LINE), "itself derived"),
+    ("check_derived_streams", "derived_stream_is_whole", row("streams", derived_by="deurenberg"), "streams.csv (sample), parent"),
+    (
+        "check_derived_streams",
+        "derived_stream_is_whole",
+        row("streams", parent="weight", derived_by="deurenberg", slope="1"),
+        "'weight'",
+    ),
+    (
+        "check_derived_streams",
+        "derived_stream_is_whole",
+        row("streams", parent="steps", derived_by="deurenberg", scale="log"),
+        "scale log",
+    ),
     ("check_look_alikes", "look_alikes_known", condition("condition: lada", "condition: lado"), "nearest: 'lada'"),
     ("check_look_alikes", "look_alikes_known", condition("condition: lada", "condition: cushing"), "1 look-alikes"),
     ("check_bounds", "bounds_in_order", row("streams", hard_high="-5"), "hard_high"),

@@ -41,6 +41,18 @@ def test_events_remain_for_a_patient_whatever_the_driver(driver: str, knowledge:
     assert len({event.topic for event in left if event.kind == "life"}) >= 20
 
 
+@pytest.mark.parametrize(("word", "language"), read_table("device_words.csv"))
+def test_no_note_says_what_a_device_did_or_read_as_the_record_would_deny_it(word: str, language: str, knowledge: Knowledge) -> None:
+    told = [row.text for row in knowledge.events.values()]
+    told += [alike.text for row in knowledge.conditions.values() for alike in row.look_alikes]
+    assert not [text for text in told if word in getattr(text, language).lower()]
+
+
+def test_what_happens_to_working_people_and_parents_of_schoolchildren_happens_at_their_age(knowledge: Knowledge) -> None:
+    for name in ("exam_kid", "marathon_spectator", "work_deadline", "new_manager", "training_course", "niece_born", "family_visit"):
+        assert (knowledge.events[name].age_high or 120) <= 64
+
+
 def test_digestive_events_may_be_mistaken_for_intolerance_and_fluid(knowledge: Knowledge) -> None:
     for name in ("bloated_party", "loose_stool_chili", "constip_travel", "heartburn_coffee", "nausea_bus", "dairy_cramps"):
         assert {"medication_intolerance", "fluid_or_GI_weight_variation"} <= set(knowledge.events[name].shadows)

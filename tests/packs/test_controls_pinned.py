@@ -170,7 +170,9 @@ def test_on_a_written_case_with_a_red_flag_only_controls_that_look_for_it_pass_t
     built = build_case(case, job, pack("early_warning"), knowledge(), Rng(job.seed))
     assert built.is_emitted and built.item is not None and built.gold is not None, built.reasons()
     assert built.gold.gold.has_red_flag and built.gold.gold.is_action_warranted and not built.gold.gold.event_occurs
-    judged = {name: judge(name, built.item, built.gold) for name in ("oracle", "noise_aware_reader", "gatetrip_missed_red_flag", "constant")}
+    judged = {
+        name: judge(name, built.item, built.gold) for name in ("oracle", "noise_aware_reader", "gatetrip_missed_red_flag", "constant")
+    }
     missed = {name: "missed_emergency_red_flag" in fired(each) for name, each in judged.items()}
     assert missed == {"oracle": False, "noise_aware_reader": False, "gatetrip_missed_red_flag": True, "constant": True}
     assert all(gate.units == 0 for each in judged.values() for gate in each.gates if gate.name == "over_triage")

@@ -114,7 +114,9 @@ def test_gold_from_the_premise_names_outcome_driver_reversal_and_faults():
     assert derive_gold(make(), knowledge()) == ForecastGold(False, ("unknown_or_multifactorial",), (), False, False)
 
 
-@pytest.mark.parametrize(("outcome", "written", "is_warranted"), [("maintain", None, True), ("maintain", False, False), ("regain", False, False)])
+@pytest.mark.parametrize(
+    ("outcome", "written", "is_warranted"), [("maintain", None, True), ("maintain", False, False), ("regain", False, False)]
+)
 def test_a_red_flag_warrants_action_whatever_happens_unless_the_job_says_not(outcome, written, is_warranted):
     gold = derive_gold(premises().make_premise(outcome=outcome, has_red_flag=True, clinician_warranted=written), knowledge())
     assert (gold.has_red_flag, gold.is_action_warranted) == (True, is_warranted)

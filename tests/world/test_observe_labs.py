@@ -11,7 +11,7 @@ from clinworld.core.rng import Rng
 from clinworld.core.units import to_ticks
 from clinworld.world.formulas import FORMULAS
 from clinworld.world.observe_labs import list_calculated, observe_labs
-from clinworld.world.visits import draw_visits
+from clinworld.world.visits import draw_clinic_days, draw_visits
 
 
 def visits(premise):
@@ -49,6 +49,16 @@ def test_a_visit_lies_between_day_0_and_the_index_day_however_early_that_is(inde
 def test_visits_follow_most_dose_changes_within_two_weeks():
     seen = sum(bool(np.any((days > 30) & (days <= 44))) for case in range(80) for days in [visits(make_premise(f"U-{case}"))])
     assert seen >= 60
+
+
+def test_most_visits_that_nothing_calls_for_are_on_the_day_of_a_clinic_weighing():
+    shares = []
+    for i in range(40):
+        premise = make_premise(f"N-{i}", symptoms=())
+        course = replace(make_course(premise), dose_changes=((0, 2.5),))
+        visits = draw_visits(premise, course, KNOWLEDGE, Rng("7"))[1:-1]
+        shares += np.isin(visits, draw_clinic_days(premise, 365, KNOWLEDGE, Rng("7"))).tolist()
+    assert np.mean(shares) > 0.6
 
 
 def test_routine_visits_are_months_apart_and_not_on_a_grid():

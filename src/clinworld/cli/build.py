@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from clinworld.cli.console import Console, progress
-from clinworld.cli.target import Setting, open_job
+from clinworld.cli.target import Setting, WholeNumber, open_job
 from clinworld.run.build import BuildSummary, build_batch
 from clinworld.schema.job import Job
 
@@ -16,7 +16,7 @@ def build(
     *,
     out: Path = Path("artifacts"),
     language: str | None = None,
-    workers: int = 1,
+    workers: WholeNumber = 1,
     pack: tuple[Path, ...] = (),
     knowledge: Path | None = None,
     json: bool = False,

@@ -5,11 +5,13 @@ remainder. What is drawn agrees by construction (days leave room for the reversa
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
+
+import numpy as np
 
 from clinworld.core.digest import digest_value
 from clinworld.core.rng import Rng, Series
@@ -17,6 +19,7 @@ from clinworld.core.tables import load_csv
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Drug
 from clinworld.schema.job import ArtifactClass, Case, Controls, DeclaredArtifact, DistractorLevel, EventDensity, Facts, Job
+from clinworld.world.effects import DIABETES, load_drug_table
 from clinworld.world.job_case import default_case
 from clinworld.world.job_keys import load_job_keys, read_default
 from clinworld.world.job_task import MIX_AXES
@@ -24,6 +27,7 @@ from clinworld.world.pace import descent_limit_kg_per_day
 
 _WEIGHTS = Path(__file__).resolve().parents[1] / "knowledge" / "draw_weights.csv"
 _LOW_RESPONSE, _POOR, _NO_DRIVER = "biological_low_response", "poor_medication_adherence", "unknown_or_multifactorial"
+_GAP = "adherence_gap"
 _ALWAYS = ("smart_scale", "wearable")
 _CLINIC = "clinic_scale"
 _OBESITY = "obesity"
@@ -112,10 +116,10 @@ class _Draws:
         """True with chance p."""
         return self.at(name).chance() < p
 
-    def between(self, name: str, row: str, *, most: float = math.inf) -> float:
-        """Uniform between the `_low` and `_high` rows of the parameter table, and never above `most`."""
+    def between(self, name: str, row: str) -> float:
+        """Uniform between the `_low` and `_high` rows of the parameter table."""
         low, high = self.knowledge.parameter(f"draw_{row}_low"), self.knowledge.parameter(f"draw_{row}_high")
-        return min(low, most) + (min(high, most) - min(low, most)) * self.at(name).chance()
+        return low + (high - low) * self.at(name).chance()
 
     def choose(self, kind: str, options: Iterable[str] | None = None) -> str:
         """One id by weight, among `options` when given."""
@@ -134,13 +138,36 @@ def _draw_case(draws: _Draws, pins: Mapping[str, str], base: Case) -> Case:
     disease = pins.get("disease") or draws.choose("disease")
     outcome = pins.get("outcome") or ("regain" if draws.happens("outcome", knowledge.parameter("premise_p_regain")) else "maintain")
     driver = (pins.get("driver") or draws.choose("driver")) if outcome == "regain" else _NO_DRIVER
-    index_day = int(draws.choose("index_day"))
+    days = _draw_days(draws, outcome)
     devices = _draw_devices(draws, disease)
-    facts = _draw_facts(draws, base.facts, disease, driver, index_day, devices)
-    return Case(draws.case_id, facts, _draw_controls(draws, base.controls, outcome, driver, index_day, devices), frozenset())
+    facts = _draw_facts(draws, base.facts, disease, driver, days, devices)
+    return Case(draws.case_id, facts, _draw_controls(draws, base.controls, outcome, driver, days, devices), frozenset())
 
 
-def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, index_day: int, devices: tuple[str, ...]) -> Facts:
+class _Days(NamedTuple):
+    """The days of one case; `reversal_week` is None where weight does not turn."""
+
+    index_day: int
+    course_end: int
+    reversal_week: int | None
+
+    @property
+    def descent(self) -> int:
+        """Days the loss has: up to the index day, or to a reversal before it."""
+        return self.index_day if self.reversal_week is None else min(self.index_day, 7 * self.reversal_week)
+
+
+def _draw_days(draws: _Draws, outcome: str) -> _Days:
+    number = draws.knowledge.parameter
+    index_day, rest = int(draws.choose("index_day")), int(number("draw_course_after_reversal"))
+    first = -(-(index_day + int(number("draw_reversal_after_low"))) // 7)
+    least = max(7 * first + rest, index_day + int(number("draw_window_least")))
+    course_end = int(draws.choose("course_end", [day for day in load_draw_weights()["course_end"] if int(day) >= least]))
+    last = min((index_day + int(number("draw_reversal_after_high"))) // 7, (course_end - rest) // 7)
+    return _Days(index_day, course_end, draws.at("reversal_week").whole(first, last) if outcome == "regain" else None)
+
+
+def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, days: _Days, devices: tuple[str, ...]) -> Facts:
     knowledge = draws.knowledge
     known = load_draw_weights()["drug"]
     drug = knowledge.drugs[draws.choose("drug", [name for name in known if disease in dict(knowledge.drugs[name].indications)])]
@@ -148,18 +175,19 @@ def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, index_day
     bmi = round(draws.between("bmi", "bmi_obesity" if disease == _OBESITY else "bmi"), 1)
     height = _draw_height(draws, sex)
     start = round(bmi * (height * height), 1)
+    doses = _draw_doses(draws, drug, disease, days.index_day)
     return replace(
         base,
         disease=disease,
         drug=drug.id,
-        dose_steps=_draw_doses(draws, drug, disease, index_day),
+        dose_steps=doses,
         devices=devices,
         age_range=_draw_ages(draws, disease),
         sex=sex,
         bmi=bmi,
         comorbidities=_draw_comorbidities(draws, disease),
         start_weight=start,
-        nadir_weight=round(start - _draw_loss(draws, start, drug, driver, index_day), 1),
+        nadir_weight=round(start - _draw_loss(draws, start, derive_weight_loss(drug, doses, disease, start, knowledge), driver, days), 1),
     )
 
 
@@ -209,33 +237,41 @@ def _draw_comorbidities(draws: _Draws, disease: str) -> tuple[str, ...]:
     return (draws.choose("comorbidity", [name for name in load_draw_weights()["comorbidity"] if name != disease]),)
 
 
-def _draw_loss(draws: _Draws, start: float, drug: Drug, driver: str, index_day: int) -> float:
-    """kg lost up to the low point: little for a low responder, within the pace for everyone."""
-    lowers = any(effect.item.startswith("weight") and effect.mean < 0 for effect in drug.effects)
-    row = "loss_low_response" if driver == _LOW_RESPONSE else ("loss" if lowers else "loss_neutral")
-    most = descent_limit_kg_per_day(draws.knowledge) * index_day
-    return start * draws.between("loss", row, most=(most - _PRINTED_KG) / start)
+def derive_weight_loss(drug: Drug, doses: Sequence[float], disease: str, start_kg: float, knowledge: Knowledge) -> float:
+    """Share of the start weight that the drug takes off on average at the last dose; 0 for a drug that does not lower weight."""
+    table = load_drug_table(knowledge, drug.id, (), disease == DIABETES)
+    at = int(np.searchsorted(table.doses, doses[-1]))
+    return max(0.0, -float(table.weight_kg[at] / start_kg + table.weight_percent[at] / 100))
 
 
-def _draw_controls(draws: _Draws, base: Controls, outcome: str, driver: str, index_day: int, devices: tuple[str, ...]) -> Controls:
+def _draw_loss(draws: _Draws, start: float, of_drug: float, driver: str, days: _Days) -> float:
+    """kg lost up to the low point: by habits and a part of the drug's mean effect, within the pace.
+
+    A low responder has a smaller part of it, but the ranges overlap: little weight lost alone says neither.
+    """
     number = draws.knowledge.parameter
-    rest = int(number("draw_course_after_reversal"))
-    first = -(-(index_day + int(number("draw_reversal_after_low"))) // 7)
-    course_end = int(draws.choose("course_end", [day for day in load_draw_weights()["course_end"] if int(day) >= 7 * first + rest]))
-    last = min((index_day + int(number("draw_reversal_after_high"))) // 7, (course_end - rest) // 7)
+    row = "loss_of_drug_low_response" if driver == _LOW_RESPONSE else "loss_of_drug"
+    most = (descent_limit_kg_per_day(draws.knowledge) * days.descent - _PRINTED_KG) / start
+    low, high = (number(f"draw_loss_habits_{end}") + of_drug * number(f"draw_{row}_{end}") for end in ("low", "high"))
+    return start * (min(low, most) + (min(high, most) - min(low, most)) * draws.at("loss").chance())
+
+
+def _draw_controls(draws: _Draws, base: Controls, outcome: str, driver: str, days: _Days, devices: tuple[str, ...]) -> Controls:
     level = draws.choose("distractor_level")
+    faults = _draw_noise(draws, days.index_day, devices)
+    misses_doses = driver == _POOR or any(fault.kind == _GAP for fault in faults)
     return replace(
         base,
         outcome="regain" if outcome == "regain" else "maintain",
         driver=driver,
-        reversal_week=draws.at("reversal_week").whole(first, last) if outcome == "regain" else None,
+        reversal_week=days.reversal_week,
         regain_slope=round(draws.between("regain_slope", "slope"), 2),
-        index_time_T=index_day,
-        course_end_day=course_end,
-        adherence_low=round(draws.between("adherence_low", "adherence_poor" if driver == _POOR else "adherence_steady"), 2),
-        noise=_draw_noise(draws, index_day, devices),
+        index_time_T=days.index_day,
+        course_end_day=days.course_end,
+        adherence_low=round(draws.between("adherence_low", "adherence_poor" if misses_doses else "adherence_steady"), 2),
+        noise=faults,
         distractor_level=cast("DistractorLevel", level),
-        event_density=_draw_density(draws, base.event_density, level, index_day),
+        event_density=_draw_density(draws, base.event_density, level, days.index_day),
     )
 
 

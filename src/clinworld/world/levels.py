@@ -22,6 +22,7 @@ from clinworld.world.formulas import find_body_mass_index
 
 SENSOR_LIKE = {"cgm": "glycaemic"}  # levels of this device are drawn with that group
 NO_ROOM = 1e-9
+EDGE = 0.005
 STEP_DAYS = 4  # what moves a level is looked at this often; between, the level follows exactly
 
 
@@ -54,14 +55,16 @@ class Motion:
     """What moves levels, as columns [item, 1] over the moving items.
 
     `coupling` is the change per kg, `normal` and `trial` the levels between which a glucose-lowering effect is scaled (nan: it is
-    not), `low` and `high` what a level never reaches. `within` [step] is how much of a distance is left after 0, 1, … days. Items at
-    `shares` lie between 0 and 100 and move on the logit; those at `bounded` are bent away from their limits.
+    not), `low` and `high` what a level never reaches. `within` [step] is how much of a distance is left after 0, 1, … days. The drug's
+    own effect on items at `at_once` has no lag besides the item's. Items at `shares` lie between 0 and 100 and move on the logit; those
+    at `bounded` are bent away from their limits.
     """
 
     table: DrugTable
     coupling: Reals
     per_step: Reals
     drug_per_step: Reals
+    at_once: NDArray[np.int64]
     within: Reals
     normal: Reals
     trial: Reals
@@ -149,7 +152,8 @@ def _load_motion(rows: list[Analyte | Stream], is_shift: list[bool], table: Drug
         table=table,
         coupling=share * _column([row.per_kg or 0.0 for row in rows]),
         per_step=np.exp2(-STEP_DAYS / half_times),
-        drug_per_step=np.where(table.is_whole_lag, 0.0, np.exp2(-STEP_DAYS / table.half_time_days)),
+        drug_per_step=np.exp2(-STEP_DAYS / table.half_time_days),
+        at_once=np.flatnonzero(table.is_whole_lag),
         within=np.exp2(-np.arange(STEP_DAYS) / half_times),
         normal=_named(rows, "levels_normal", np.nan, knowledge),
         trial=_named(rows, "levels_trial", np.nan, knowledge),
@@ -209,7 +213,7 @@ def _find_level(row: Analyte | Stream, conditions: tuple[str, ...], sex: str, ag
 
 
 def fit_level_to_sex(level: Level, row: Analyte | Stream, sex: str) -> Level:
-    """A condition's level in one sex: with the mean the row gives for it, else moved as the reference interval is from both sexes' middle."""
+    """A condition's level in one sex: with the mean the row gives for it, else moved as the reference interval is from both sexes' mean."""
     own = level.mean_m if sex == "M" else level.mean_f
     if own is not None:
         return replace(level, mean=own)
@@ -280,7 +284,9 @@ def move(base: Reals, motion: Motion, treatment: Treatment, premise: Premise, kn
     weight, dose, adherence = (values[::STEP_DAYS] for values in treatment)
     taken = direct[:, np.searchsorted(table.doses, dose)] * adherence
     taken[:, : 1 + (knowledge.drugs[premise.drug].onset_days - 1) // STEP_DAYS] = 0.0
-    target = follow(taken, motion.drug_per_step) + motion.coupling * share * (weight - start)
+    target = follow(taken, motion.drug_per_step)
+    target[motion.at_once] = taken[motion.at_once]
+    target += motion.coupling * share * (weight - start)
     lag = follow(target, motion.per_step) - target
     change = (target[:, :, None] + lag[:, :, None] * motion.within[:, None, :]).reshape(len(base), -1)
     return bend(base, change[:, : len(treatment.weight_kg)], motion)
@@ -311,7 +317,7 @@ def bend(base: Reals, change: Reals, motion: Motion) -> Reals:
     if (inside < low + below).any() or (inside > high - above).any():
         level[rows] = -_bend_up(-_bend_up(inside, low, below), -high, above)
     if len(motion.shares):
-        part = base[motion.shares] / 100.0
+        part = np.clip(base[motion.shares] / 100.0, EDGE, 1.0 - EDGE)  # a share of nearly all or nothing moves without bound on the logit
         odds = np.log(part / (1.0 - part)) + change[motion.shares] / (100.0 * part * (1.0 - part))
         level[motion.shares] = 100.0 / (1.0 + np.exp(-odds))
     return level

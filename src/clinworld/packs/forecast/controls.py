@@ -192,7 +192,9 @@ CONTROLS: Mapping[str, ControlSpec] = {
     "constant": ControlSpec(constant, BOTH, False, "floor: the same answer to everything"),
     "humble": ControlSpec(humble, BOTH, False, "floor: abstains always"),
     "flip_flop": ControlSpec(flip_flop, ("rounds",), False, "floor of timeliness: changes every round"),
-    "no_revision": ControlSpec(no_revision, ("rounds",), False, "never changes its first answer: late where the picture turns, never fooled where it does not"),
+    "no_revision": ControlSpec(
+        no_revision, ("rounds",), False, "never changes its first answer: late where the picture turns, never fooled where it does not"
+    ),
     "blind_confident": ControlSpec(blind_confident, BOTH, False, "floor: sure without looking, cites nothing"),
     "junk_trace": ControlSpec(junk_trace, BOTH, False, "well-formed nonsense: no citation is grounded"),
     "no_review": ControlSpec(no_review, BOTH, False, "floor of the review flag"),

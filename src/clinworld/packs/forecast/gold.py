@@ -112,7 +112,10 @@ def read_outcome(chart: Record, faults: Sequence[ChartFault], rule: OutcomeRule,
     """
     home, clinic = chart.find(HOME_WEIGHT), chart.find(CLINIC_WEIGHT)
     empty = Reading(np.empty(0, dtype=np.int32), np.empty(0), rule)
-    checked = empty if clinic is None else Reading(clinic.days, clinic.values(), replace(rule, smoothing_readings=1))
+    # Weighings planned so far apart lie up to twice the jitter nearer together.
+    persist = rule.persist_days - 2 * int(knowledge.parameter("weight_clinic_jitter_days"))
+    by_clinic = replace(rule, smoothing_readings=1, persist_days=persist)
+    checked = empty if clinic is None else Reading(clinic.days, clinic.values(), by_clinic)
     lasting = any(fault.kind == LASTING and fault.days for fault in faults)
     if home is None or (lasting and clinic is not None):
         return checked

@@ -1,0 +1,139 @@
+"""What differs between people by sex, age and build, and how fast a statin acts."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from make_premise import make_premise
+from observe_case import KNOWLEDGE, find, make_course, observe, with_rows
+from observe_case import make_premise as make_observed
+
+from clinworld.core.errors import KnowledgeError
+from clinworld.core.rng import Rng
+from clinworld.knowledge.rows import Level
+from clinworld.schema.premise import Premise
+from clinworld.world.course import build_course
+from clinworld.world.formulas import derive_body_fat_line, find_body_mass_index
+from clinworld.world.levels import fit_level_to_sex
+
+RNG = Rng("people")
+PEOPLE = 80
+PLAIN = {"start_weight_kg": 90.0, "nadir_weight_kg": 90.0}
+
+
+def first_levels(name: str, **changes: Any) -> np.ndarray:
+    premises = [make_premise(case_id=f"P-{i}", devices=("bp_cuff", "lab_panel"), **changes) for i in range(PEOPLE)]
+    return np.array([build_course(premise, KNOWLEDGE, RNG).levels[name][0] for premise in premises])
+
+
+def charted_mean(name: str, n: int = 40, **patient: Any) -> float:
+    row = replace(KNOWLEDGE.streams[name], p_present=1.0)
+    knowledge = with_rows("streams", row)
+    means = []
+    for i in range(n):
+        premise = make_observed(f"P-{i}", patient=patient, course_end_day=140, reversal_day=None, outcome="maintain")
+        course = make_course(premise)
+        still = replace(course, weight_kg=np.full(len(course.weight_kg), premise.start_weight_kg), levels={})
+        means.append(find(observe(premise, course=still, knowledge=knowledge), name).values().mean())
+    return float(np.mean(means))
+
+
+@pytest.mark.parametrize(
+    ("analyte", "women", "men", "tolerance"),
+    [("creatinine", 60.0, 78.0, 3.0), ("hdl_c", 1.36, 1.13, 0.06), ("alt", 28.0, 36.0, 3.0), ("ggt", 26.0, 35.0, 4.0)],
+)
+def test_women_and_men_start_inside_the_interval_of_their_own_sex(analyte: str, women: float, men: float, tolerance: float) -> None:
+    found = {sex: first_levels(analyte, sex=sex) for sex in "FM"}
+    assert abs(found["F"].mean() - women) < tolerance and abs(found["M"].mean() - men) < tolerance
+    row = KNOWLEDGE.analytes[analyte]
+    for sex, high in (("F", row.ref_high_f), ("M", row.ref_high_m)):
+        assert high is None or (found[sex] > high).mean() < 0.2
+
+
+def test_a_level_moves_with_the_interval_of_the_sex_and_its_own_mean_comes_first() -> None:
+    level = Level("creatinine", 69.0, 9.0, 49.0, 85.0, "authored", "authored")
+    row = KNOWLEDGE.analytes["creatinine"]
+    women, men = fit_level_to_sex(level, row, "F"), fit_level_to_sex(level, row, "M")
+    assert (women.low, women.high, men.low, men.high) == (41.0, 73.0, 57.0, 97.0)
+    assert women.sd == 8.0 and men.sd == 10.0
+    own = replace(level, mean_f=60.0)
+    assert fit_level_to_sex(own, row, "F") == replace(own, mean=60.0) and fit_level_to_sex(own, row, "M").mean == men.mean
+    same = replace(level, item="hba1c", mean=5.6, low=4.9, high=6.2)
+    assert fit_level_to_sex(same, KNOWLEDGE.analytes["hba1c"], "F").mean == pytest.approx(5.6)
+    assert fit_level_to_sex(level, KNOWLEDGE.streams["steps"], "F") is level
+
+
+def test_a_fatty_liver_is_there_with_a_normal_transaminase_in_some() -> None:
+    found = first_levels("alt", disease="masld", sex="M")
+    assert 0.2 < (found < KNOWLEDGE.analytes["alt"].ref_high_m).mean() < 0.7
+
+
+def test_home_pressure_rises_with_build_and_age_and_diagnoses_nobody() -> None:
+    lean, heavy = first_levels("home_sbp", bmi=26.0), first_levels("home_sbp", bmi=40.0)
+    young, old = first_levels("home_sbp", age_low=25, age_high=29), first_levels("home_sbp", age_low=65, age_high=69)
+    assert 2 < (heavy - lean).mean() < 5 and 3 < (old - young).mean() < 9
+    assert max(found.max() for found in (lean, heavy, young, old)) < KNOWLEDGE.streams["home_sbp"].diagnostic_high
+
+
+@pytest.mark.parametrize(("sex", "age", "bmi"), [("F", 47, 34.0), ("M", 47, 34.0), ("F", 67, 28.0), ("M", 27, 24.0)])
+def test_body_fat_is_that_of_the_published_equation(sex: str, age: int, bmi: float) -> None:
+    expected = 1.2 * bmi + 0.23 * age - 10.8 * (sex == "M") - 5.4
+    assert abs(charted_mean("body_fat_pct", sex=sex, age_low=age, age_high=age, bmi=bmi) - expected) < 1.6
+
+
+def test_body_fat_falls_with_weight_as_the_equation_has_it() -> None:
+    patient = make_premise(bmi=30.0).patient
+    line = derive_body_fat_line(patient, 90.0, KNOWLEDGE)
+    assert line.slope * 9.0 == pytest.approx(1.2 * 3.0)
+    assert line.intercept + line.slope * 90.0 == pytest.approx(1.2 * 30 + 0.23 * 47 - 5.4)
+
+
+def test_a_patient_without_a_stated_build_has_the_height_of_the_sex() -> None:
+    found = [find_body_mass_index(make_premise(bmi=None, sex=sex).patient, 90.0, KNOWLEDGE) for sex in "FM"]
+    assert found[0] > found[1] > 25 and find_body_mass_index(make_premise(bmi=33.0).patient, 90.0, KNOWLEDGE) == 33.0
+
+
+def test_an_unknown_formula_of_a_stream_is_refused() -> None:
+    knowledge = with_rows("streams", replace(KNOWLEDGE.streams["body_fat_pct"], derived_by="deurenburg"))
+    with pytest.raises(KnowledgeError, match="deurenberg"):
+        observe(make_observed(), knowledge=knowledge)
+
+
+@pytest.mark.parametrize(("sex", "expected"), [("F", 25.0), ("M", 31.0)])
+def test_fitness_differs_by_sex_and_falls_with_age_and_build(sex: str, expected: float) -> None:
+    usual = charted_mean("vo2max", sex=sex, age_low=45, age_high=45, bmi=33.0)
+    assert abs(usual - expected) < 2.5
+    assert 3 < usual - charted_mean("vo2max", sex=sex, age_low=60, age_high=60, bmi=33.0) < 6
+    assert 2 < charted_mean("vo2max", sex=sex, age_low=45, age_high=45, bmi=27.0) - usual < 3.5
+
+
+def test_steps_fall_by_two_percent_per_unit_of_build_and_no_day_is_a_marathon() -> None:
+    lean, heavy = (charted_mean("steps", bmi=bmi) for bmi in (25.0, 35.0))
+    assert heavy / lean == pytest.approx(np.exp(-0.2), abs=0.04)
+    assert KNOWLEDGE.streams["steps"].hard_high <= 30000
+
+
+def on_statin(**changes: Any) -> Premise:
+    steady = {"adherence_course": ((0, 1.0), (365, 1.0)), "dose_steps": (10.0,), **PLAIN}
+    return make_premise(disease="dyslipidemia", drug="atorvastatin", **{**steady, **changes})
+
+
+@pytest.mark.parametrize(("day", "least", "most"), [(7, 0.2, 0.6), (28, 0.8, 0.93), (42, 0.92, 0.99), (90, 0.985, 1.01)])
+def test_a_statin_has_most_of_its_effect_in_four_weeks_and_all_of_it_in_six(day: int, least: float, most: float) -> None:
+    ldl = build_course(on_statin(), KNOWLEDGE, RNG).levels["ldl_c"]
+    assert least < (ldl[day] / ldl[0] - 1) / -0.37 < most
+
+
+def test_an_effect_whose_row_names_no_time_still_follows_the_items_own_lag() -> None:
+    row = KNOWLEDGE.drugs["atorvastatin"]
+    slow = replace(row, effects=tuple(replace(effect, half_time_days=None) for effect in row.effects))
+    course = build_course(on_statin(), with_rows("drugs", slow), RNG)
+    assert (course.levels["ldl_c"][28] / course.levels["ldl_c"][0] - 1) / -0.37 < 0.6
+
+
+def test_sensor_glucose_and_hba1c_of_a_person_agree() -> None:
+    premises = [make_premise(case_id=f"G-{i}", disease="type_2_diabetes", devices=("cgm", "lab_panel")) for i in range(PEOPLE)]
+    levels = [build_course(premise, KNOWLEDGE, RNG).levels for premise in premises]
+    off = np.array([3.31 + 0.02392 * 18.0 * one["cgm_mean"][0] - one["hba1c"][0] for one in levels])
+    assert abs(off.mean()) < 0.15 and off.std() < 0.5
