@@ -13,7 +13,7 @@ from job_texts import KNOWLEDGE, read_text
 from clinworld.core.errors import JobError
 from clinworld.core.rng import Rng
 from clinworld.schema.job import Case, Job
-from clinworld.world.draw import count_by_share, draw_cases
+from clinworld.world.draw import count_by_share, derive_weight_loss, draw_cases
 from clinworld.world.premise import check_premise, derive_premise
 
 JOB = Job("j", "early_warning", "en", "7", (), None, 28, False, True, 300, (("outcome", "balanced"),), (), "", "job.yaml")
@@ -49,7 +49,52 @@ def test_cases_vary_in_what_a_reader_sees() -> None:
     assert len({(case.controls.index_time_T, case.controls.course_end_day) for case in cases}) > 20
     assert len({case.facts.start_weight for case in cases}) > 150
     assert {case.controls.distractor_level for case in cases} == {"none", "low", "high"}
-    assert len({fault.kind for case in cases for fault in case.controls.noise}) >= 4
+    assert {fault.kind for case in cases for fault in case.controls.noise} == set(KNOWLEDGE.artifacts)
+
+
+def test_little_weight_lost_tells_neither_the_outcome_nor_a_low_responder() -> None:
+    lost: dict[tuple[str, bool], list[float]] = {}
+    for case in drawn(replace(JOB, items=800)):
+        facts, controls = case.facts, case.controls
+        if derive_weight_loss(KNOWLEDGE.drugs[facts.drug], facts.dose_steps, facts.disease, facts.start_weight, KNOWLEDGE) > 0.05:
+            kind = (str(controls.outcome), controls.driver == "biological_low_response")
+            lost.setdefault(kind, []).append(1 - facts.nadir_weight / facts.start_weight)
+    kept, low = lost["maintain", False], lost["regain", True]
+    assert min(kept) < 0.03 and max(kept) > 0.12 and min(low) < 0.02 and max(low) > 0.05
+    little = {kind: sum(share < 0.04 for share in shares) for kind, shares in lost.items()}
+    assert 0.2 < little["maintain", False] / sum(little.values()) < 0.8
+
+
+def test_a_drug_that_hardly_moves_weight_is_drawn_with_a_small_loss() -> None:
+    for case in drawn(JOB):
+        of_drug = derive_weight_loss(
+            KNOWLEDGE.drugs[case.facts.drug], case.facts.dose_steps, case.facts.disease, case.facts.start_weight, KNOWLEDGE
+        )
+        share = 1 - case.facts.nadir_weight / case.facts.start_weight
+        assert 0.008 < share < 0.032 + 0.9 * of_drug
+
+
+def test_some_reversals_come_before_the_index_day_and_the_descent_ends_there() -> None:
+    early = 0
+    for case in drawn(JOB):
+        premise = derive_premise(case, JOB, KNOWLEDGE, Rng(JOB.seed))
+        if premise.reversal_day is not None and premise.reversal_day < premise.index_day:
+            early += 1
+            assert premise.index_day - 28 <= premise.reversal_day == premise.nadir_day
+    assert 15 < early < 75
+
+
+def test_followed_patients_turn_after_the_index_day_and_often_for_a_cause_only_weight_shows() -> None:
+    cases = [case for case in draw_cases(JOB, KNOWLEDGE, Rng(JOB.seed), is_followed=True) if case.controls.outcome == "regain"]
+    assert all(7 * (case.controls.reversal_week or 0) >= case.controls.index_time_T + 28 for case in cases)
+    assert 0.3 < sum(case.controls.driver == "unknown_or_multifactorial" for case in cases) / len(cases) < 0.5
+    for case in cases:
+        assert check_premise(derive_premise(case, JOB, KNOWLEDGE, Rng(JOB.seed)), case, KNOWLEDGE) == ()
+
+
+def test_an_adherence_gap_comes_with_adherence_that_allows_it() -> None:
+    gaps = [case.controls for case in drawn(JOB) if any(fault.kind == "adherence_gap" for fault in case.controls.noise)]
+    assert gaps and all(controls.adherence_low < KNOWLEDGE.parameter("premise_gap_adherence_below") for controls in gaps)
 
 
 def test_nothing_but_the_clinical_differs_between_outcomes() -> None:

@@ -69,7 +69,7 @@ class Delivered:
 
 _HEAD = re.compile(r"^([^\s:]+)(?:: (.+))? \(([^()]*)\)$")
 _NOTE = re.compile(r"^\[([^\]]+)\] d(\d+) ([^:]+): (.*)$")
-_LABEL = re.compile(r"^d(\d+):$")
+_LABEL = re.compile(r"^d(\d+):(?: |$)")
 _QUESTION = re.compile(r"^\((\d+)\) ")
 _SPAN = re.compile(r"d(\d+)\D{1,4}d(\d+)")
 
@@ -115,7 +115,7 @@ def _read_doses(lines: list[str], language: Language) -> tuple[DeliveredDose, ..
     doses: list[DeliveredDose] = []
     drug, unit, frequency = "", "", ""
     for line in lines:
-        head = _HEAD.match(line)
+        head = _HEAD.match(line) if line.endswith(")") else None
         if head:
             drug, (unit, frequency) = head[1], head[3].split(_fact_forms(language)[1])
         elif drug:
@@ -147,7 +147,7 @@ def _read_series(lines: list[str], setting: Setting, language: Language) -> dict
             found[name] = DeliveredSeries(name, facts[0], setting, tuple(days), tuple(values))
 
     for line in lines:
-        head = _HEAD.match(line)
+        head = _HEAD.match(line) if line.endswith(")") else None
         if head:
             close()
             name, facts, days, values = head[1], head[3].split(joiner), [], []
@@ -160,22 +160,23 @@ def _read_series(lines: list[str], setting: Setting, language: Language) -> dict
 
 
 def _read_values(line: str, step: int, days: list[int], values: list[float]) -> None:
-    tokens = line.split(" ")
-    if not _LABEL.match(tokens[0]):
+    if not _LABEL.match(line):
         for entry in line.split(", "):
             day_text, _, value = entry.partition(" ")
             days.append(int(day_text[1:]))
             values.append(float(value))
         return
-    day = 0
-    for token in tokens:
-        if token[0] == "d":
-            day = int(token[1:-1])
-            continue
-        if token != DOT:
-            days.append(day)
-            values.append(float(token))
-        day += step
+    for part in line[1:].split(" d"):
+        label, _, cells = part.partition(": ")
+        found = cells.split(" ")
+        first = int(label)
+        on = range(first, first + step * len(found), step)
+        if DOT in found:
+            days += [day for day, cell in zip(on, found, strict=True) if cell != DOT]
+            found = [cell for cell in found if cell != DOT]
+        else:
+            days += on
+        values += map(float, found)
 
 
 @lru_cache

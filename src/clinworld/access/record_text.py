@@ -4,6 +4,7 @@ Grammar, explained to the reader by the label `how_to_read` and read back by `de
 rows `d14: 97.2 . 96.8` (one value a step from the labelled day, `.` where none was made) or a list `d14 6.8, d45 6.5`.
 """
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -28,9 +29,17 @@ LEAST_IN_ROWS = 4  # a few values, or values more than two weeks apart, read bet
 LONGEST_STEP = 14
 DOTS = 2  # up to so many missing cells are dots; a longer gap starts again with a day
 DOT = "."
+# A line of values alone holds no word; most of a prompt is such lines.
+_VALUES = re.compile(r"\nd\d[-0-9 .,:]*(?:d\d[-0-9 .,:]*)*(?=\n)")
 _LEADS = np.array([" ", f" {DOT} ", f" {DOT} {DOT} "], dtype=object)
 
 Days = NDArray[np.int64]
+
+
+@lru_cache(maxsize=64)
+def drop_values(text: str) -> str:
+    """A text without its lines of values, for a search of words."""
+    return _VALUES.sub("", text)
 
 
 @lru_cache(maxsize=2)  # one record is printed with and without appended questions in turn
@@ -44,7 +53,7 @@ def render_record(record: Record, language: Language, knowledge: Knowledge) -> s
         within = [series for series in record.series if series.setting == setting]
         lines += ["", labels.say(f"setting:{setting}", language)] if within else []
         for series in within:
-            lines += _series_lines(series, record.profile.sex, language, knowledge, labels)
+            lines += _series_lines(series, record.profile.sex, language, knowledge)
     lines += ["", labels.say("notes", language), *_note_lines(record.notes, language, labels), CLOSE]
     return "\n".join(lines)
 
@@ -97,23 +106,29 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _series_lines(series: Series, sex: str, language: Language, knowledge: Knowledge, labels: Labels) -> list[str]:
-    row = knowledge.streams.get(series.name) or knowledge.analytes.get(series.name)
-    if row is None:
-        nearest = nearest_match(series.name, [*knowledge.streams, *knowledge.analytes])
-        raise KnowledgeError("streams, analytes", f"no row for the charted series {series.name!r}", nearest=nearest, do="Add a row.")
+def _series_lines(series: Series, sex: str, language: Language, knowledge: Knowledge) -> list[str]:
     days, tokens = series.days.astype(np.int64), print_ticks(series)
     step = choose_step(days)
-    facts = [render_unit(series.unit, language, labels)]
-    if isinstance(row, Analyte) and row.ucum == series.unit:
+    head = _series_head(series.name, series.unit, step, sex, language, knowledge)
+    if step == 0:
+        return [head, ", ".join([f"d{day} {token}" for day, token in zip(days.tolist(), tokens, strict=True)])]
+    return [head, render_rows(days, tokens, step)]
+
+
+@lru_cache(maxsize=1024)
+def _series_head(name: str, unit: str, step: int, sex: str, language: Language, knowledge: Knowledge) -> str:
+    row = knowledge.streams.get(name) or knowledge.analytes.get(name)
+    if row is None:
+        nearest = nearest_match(name, [*knowledge.streams, *knowledge.analytes])
+        raise KnowledgeError("streams, analytes", f"no row for the charted series {name!r}", nearest=nearest, do="Add a row.")
+    labels = load_labels(LABELS)
+    facts = [render_unit(unit, language, labels)]
+    if isinstance(row, Analyte) and row.ucum == unit:
         facts += _reference(row, sex, language, labels)
     if step > 1:
         facts.append(labels.say("every", language, step=step))
     joined = labels.say("fact_joiner", language, space=" ").join(facts)
-    head = _heading(series.name, row.names.say(language), joined, language, labels)
-    if step == 0:
-        return [head, ", ".join([f"d{day} {token}" for day, token in zip(days.tolist(), tokens, strict=True)])]
-    return [head, render_rows(days, tokens, step)]
+    return _heading(name, row.names.say(language), joined, language, labels)
 
 
 def _heading(name: str, said: str, facts: str, language: Language, labels: Labels) -> str:
@@ -156,9 +171,9 @@ def choose_step(days: Days) -> int:
         return 0
     gaps = days[1:] - days[:-1]
     step = 1 if int(gaps.min()) == 1 else int(np.gcd.reduce(gaps))
-    missing = gaps // step - 1
-    long = missing > DOTS
-    in_rows = len(days) + 2 * int(missing[~long].sum()) + len("d100: ") * int(np.count_nonzero(long))
+    long = gaps[gaps > (DOTS + 1) * step]
+    dots = (int(days[-1] - days[0]) - int(long.sum())) // step - (len(gaps) - len(long))
+    in_rows = len(days) + 2 * dots + len("d100: ") * len(long)
     return step if step <= LONGEST_STEP and 2 * in_rows <= len("d100 , ") * len(days) else 0
 
 

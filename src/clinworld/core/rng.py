@@ -98,6 +98,12 @@ class Series:
 
     def words(self, n: int, *, start: int = 0) -> Words:
         """`n` raw 64-bit words from element `start` on."""
+        offset = self._turn_to(start)
+        drawn: Words = self._philox.random_raw(n + offset)
+        return drawn[offset:] if offset else drawn
+
+    def _turn_to(self, start: int) -> int:
+        """Sets the generator to the counter step that holds element `start`; how many words of that step come before it."""
         block, offset = divmod(start, 4)  # one Philox counter step yields four words
         counter = self._place
         if block:
@@ -111,8 +117,7 @@ class Series:
             "has_uint32": 0,
             "uinteger": 0,
         }
-        drawn: Words = self._philox.random_raw(n + offset)
-        return drawn[offset:] if offset else drawn
+        return offset
 
     def uniform(self, n: int, *, start: int = 0) -> Reals:
         """`n` uniforms on [0, 1)."""
@@ -124,7 +129,9 @@ class Series:
 
     def chance(self, index: int = 0) -> float:
         """One uniform on [0, 1)."""
-        return (int(self.words(1, start=index)[0]) >> 11) * 2.0**-53
+        for _ in range(self._turn_to(index)):
+            self._philox.random_raw()
+        return (int(self._philox.random_raw()) >> 11) * 2.0**-53
 
     def gauss(self, index: int = 0) -> float:
         """One standard normal."""

@@ -108,7 +108,7 @@ def make_item(premise: Premise, chart: Chart, job: Job, pack: LoadedPack, rng: R
 
 def make_gold(item_id: str, premise: Premise, course: Course, chart: Chart, pack: LoadedPack, knowledge: Knowledge) -> GoldRow:
     """The gold row of an item, from the premise; the probes' answers are added by the caller."""
-    ticks = tuple(int(tick) for tick in to_ticks(course.weight_kg, WEIGHT_DECIMALS))
+    ticks = tuple(to_ticks(course.weight_kg, WEIGHT_DECIMALS).tolist())
     truth = {"weight": ticks, "dose": course.dose_changes, "outcome": premise.outcome, "driver": premise.driver}
     return GoldRow(
         item_id=item_id,

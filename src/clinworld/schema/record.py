@@ -3,14 +3,13 @@
 The same types hold the whole chart (world, gold side) and a view of it (what an agent may read up to a day); only `access` cuts.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinworld.core.text import Wording
-from clinworld.core.units import from_ticks
 
 Setting = Literal["home", "clinic", "laboratory", "medication", "diary"]
 NoteSource = Literal["patient_reported_symptom", "patient_reported_context", "lab_result"]
@@ -32,12 +31,12 @@ class Series:
 
     def values(self) -> NDArray[np.float64]:
         """The printed values."""
-        return from_ticks(self.ticks, self.decimals)
+        return self.ticks / 10.0**self.decimals
 
     def until(self, day: int) -> "Series":
         """The part charted on or before a day."""
-        n = int(np.searchsorted(self.days, day, side="right"))
-        return replace(self, days=self.days[:n], ticks=self.ticks[:n])
+        n = int(self.days.searchsorted(day, side="right"))
+        return Series(self.name, self.setting, self.unit, self.decimals, self.days[:n], self.ticks[:n])
 
 
 @dataclass(frozen=True, slots=True)

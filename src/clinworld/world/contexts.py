@@ -3,6 +3,7 @@
 A phrase that attributes a cause, interprets, joins or gives away the answer is never shown. Called when the premise is derived.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from clinworld.core.text import Wording
@@ -42,14 +43,14 @@ def _find_phrase(context: str, knowledge: Knowledge) -> tuple[ContextPhrase | No
     wanted = context.strip().casefold()
     if not wanted:
         return None, ""
-    phrases = knowledge.contexts.values()
-    exact = [phrase for phrase in phrases if wanted in _forms(phrase)]
+    vocabulary = _list_forms(knowledge)
+    exact = [phrase for forms, phrase in vocabulary if wanted in forms]
     for phrase in exact:
         if phrase.facet not in SHOWN_FACETS:
             return None, f"it is of facet {phrase.facet}, which is not shown"
     if exact:
         return exact[0], ""
-    inside = [(form, phrase) for phrase in phrases for form in _forms(phrase) if form and form in wanted]
+    inside = [(form, phrase) for forms, phrase in vocabulary for form in forms if form and form in wanted]
     for form, phrase in inside:
         if phrase.facet not in SHOWN_FACETS:
             return None, f"it holds {form!r} of facet {phrase.facet}, which is not shown"
@@ -59,5 +60,7 @@ def _find_phrase(context: str, knowledge: Knowledge) -> tuple[ContextPhrase | No
     return None, "it is not in the vocabulary of contexts"
 
 
-def _forms(phrase: ContextPhrase) -> tuple[str, str]:
-    return phrase.text.en.casefold(), phrase.text.zh.casefold()
+@lru_cache(maxsize=4)
+def _list_forms(knowledge: Knowledge) -> tuple[tuple[tuple[str, str], ContextPhrase], ...]:
+    """Each phrase of the vocabulary with its case-folded forms in both languages."""
+    return tuple(((phrase.text.en.casefold(), phrase.text.zh.casefold()), phrase) for phrase in knowledge.contexts.values())

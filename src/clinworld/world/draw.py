@@ -43,8 +43,12 @@ def load_draw_weights() -> Mapping[str, Mapping[str, float]]:
     return weights
 
 
-def draw_cases(job: Job, knowledge: Knowledge, rng: Rng) -> tuple[Case, ...]:
-    """The `items` drawn cases of a job, in addition to the written ones. Ids are opaque; labels follow the job's mix exactly."""
+def draw_cases(job: Job, knowledge: Knowledge, rng: Rng, *, is_followed: bool = False) -> tuple[Case, ...]:
+    """The `items` drawn cases of a job, in addition to the written ones. Ids are opaque; labels follow the job's mix exactly.
+
+    `is_followed`: for a question asked again as the record grows. Weight then turns after T only, and more often for a cause that nothing
+    but the weight shows, so that there is something to revise.
+    """
     n = job.items or 0
     ids = _draw_ids(job, n)
     pins = {axis: _spread_labels(axis, job, n, rng) for axis in MIX_AXES}
@@ -52,7 +56,7 @@ def draw_cases(job: Job, knowledge: Knowledge, rng: Rng) -> tuple[Case, ...]:
         pins["driver"] = _spread_drivers(job, pins["outcome"], rng)
     base = default_case("drawn", knowledge)
     return tuple(
-        _draw_case(_Draws(case_id, knowledge, rng), {axis: labels[i] for axis, labels in pins.items() if labels}, base)
+        _draw_case(_Draws(case_id, knowledge, rng, is_followed), {axis: labels[i] for axis, labels in pins.items() if labels}, base)
         for i, case_id in enumerate(ids)
     )
 
@@ -105,8 +109,8 @@ def count_by_share(shares: Mapping[str, float], n: int) -> dict[str, int]:
 class _Draws:
     """The draws of one case, each at its own address."""
 
-    def __init__(self, case_id: str, knowledge: Knowledge, rng: Rng) -> None:
-        self.case_id, self.knowledge, self._rng = case_id, knowledge, rng
+    def __init__(self, case_id: str, knowledge: Knowledge, rng: Rng, is_followed: bool) -> None:
+        self.case_id, self.knowledge, self._rng, self.is_followed = case_id, knowledge, rng, is_followed
 
     def at(self, name: str) -> Series:
         """The series of one field."""
@@ -122,8 +126,9 @@ class _Draws:
         return low + (high - low) * self.at(name).chance()
 
     def choose(self, kind: str, options: Iterable[str] | None = None) -> str:
-        """One id by weight, among `options` when given."""
-        weights = load_draw_weights()[kind]
+        """One id by weight, among `options` when given; by the weights of followed patients where the kind has such."""
+        known = load_draw_weights()
+        weights = known.get(f"{kind}_followed", known[kind]) if self.is_followed else known[kind]
         names = [name for name in weights if options is None or name in options]
         aim = self.at(kind).chance() * math.fsum(weights[name] for name in names)
         for name in names:
@@ -160,7 +165,7 @@ class _Days(NamedTuple):
 def _draw_days(draws: _Draws, outcome: str) -> _Days:
     number = draws.knowledge.parameter
     index_day, rest = int(draws.choose("index_day")), int(number("draw_course_after_reversal"))
-    first = -(-(index_day + int(number("draw_reversal_after_low"))) // 7)
+    first = -(-(index_day + int(number("draw_reversal_followed_low" if draws.is_followed else "draw_reversal_after_low"))) // 7)
     least = max(7 * first + rest, index_day + int(number("draw_window_least")))
     course_end = int(draws.choose("course_end", [day for day in load_draw_weights()["course_end"] if int(day) >= least]))
     last = min((index_day + int(number("draw_reversal_after_high"))) // 7, (course_end - rest) // 7)

@@ -95,7 +95,7 @@ def smooth_ticks(ticks: Ticks, readings: int) -> Ticks:
     high = np.iinfo(np.int64).max
     padded = np.full(n + 2 * half, high, dtype=np.int64)
     padded[half : half + n] = ticks
-    windows = np.lib.stride_tricks.as_strided(padded, (n, 2 * half + 1), padded.strides * 2, writeable=False)
+    windows = np.ndarray((n, 2 * half + 1), dtype=np.int64, buffer=padded, strides=padded.strides * 2)
     ordered = np.sort(windows, axis=-1)
     place = np.arange(n)
     there = np.minimum(place, half) + np.minimum(n - 1 - place, half) + 1  # readings inside the window; the padding sorts last

@@ -5,15 +5,15 @@ Notes are free text, so only an unusual number counts there: one with a decimal 
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from clinworld.access.leaks import check_words
 from clinworld.gates.case import CaseUnderCheck, Outcome
 from clinworld.gates.hidden_values import hidden_numbers
-from clinworld.gates.printed_numbers import read_line
+from clinworld.gates.printed_numbers import PrintedNumber, read_line
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.word_tables import texts_of
 from clinworld.schema.finding import Finding
-from clinworld.schema.record import Note
 from clinworld.world.event_pool import answer_words, find_answer_word
 
 CONTROLS = ("notes_about_everyday_life", "a_note_that_says_the_answer_in_the_other_language")
@@ -27,18 +27,33 @@ def check(case: CaseUnderCheck) -> Outcome:
     hidden = hidden_numbers(case)
     findings: list[Finding] = []
     for note in case.gold.chart.notes:
-        place, texts = f"note {note.note_id}, day {note.day}", texts_of(note)
-        if not all(text.strip() for text in texts):
-            findings.append(Finding(GATE, place, "an empty text", "said in both languages"))
-        findings += [Finding(GATE, place, repr(word), "notes give no answer away") for word in find_words(texts, case.knowledge)]
-        findings += [Finding(GATE, place, repr(text), "one language a text") for text in mixed_languages(note)]
-        told = "\n".join(texts)
-        for number in read_line(told):
+        place, said = f"note {note.note_id}, day {note.day}", texts_of(note)
+        told = read_note(said, note.is_as_written, case.knowledge)
+        findings += [Finding(GATE, place, found, allowed) for found, allowed in told.faults]
+        for number in told.numbers:
             if (each := hidden.name(number)) is not None and each.is_unusual:
                 findings.append(Finding(GATE, place, f"{number.text!r}, which is {each.name}", "hidden values are not told"))
-        for said, name in hidden.find_worded(told):
-            findings.append(Finding(GATE, place, f"{said!r}, which is {name}", "hidden values are not told"))
+        for words, name in hidden.find_worded(told.text):
+            findings.append(Finding(GATE, place, f"{words!r}, which is {name}", "hidden values are not told"))
     return Outcome(len(case.gold.chart.notes), tuple(findings), "no note is charted")
+
+
+class ToldNote(NamedTuple):
+    """Everything a note says: its text in both languages, its numbers, and (what is wrong, what is allowed) whoever the patient is."""
+
+    text: str
+    numbers: tuple[PrintedNumber, ...]
+    faults: tuple[tuple[str, str], ...]
+
+
+@lru_cache(maxsize=4096)  # most notes are rows of the event table
+def read_note(texts: tuple[str, ...], is_as_written: bool, knowledge: Knowledge) -> ToldNote:
+    """What the texts of a note say (`texts_of`)."""
+    faults = [] if all(text.strip() for text in texts) else [("an empty text", "said in both languages")]
+    faults += [(repr(word), "notes give no answer away") for word in find_words(texts, knowledge)]
+    faults += [(repr(text), "one language a text") for text in ([] if is_as_written else mixed_languages(texts))]
+    told = "\n".join(texts)
+    return ToldNote(told, read_line(told), tuple(faults))
 
 
 @lru_cache(maxsize=4096)
@@ -57,9 +72,6 @@ def withheld_phrases(knowledge: Knowledge) -> tuple[str, ...]:
     return tuple(phrase for row in rows for phrase in (row.text.en.casefold(), row.text.zh))
 
 
-def mixed_languages(note: Note) -> list[str]:
-    """Texts in the other language than their column; the author's own words stand as they are."""
-    if note.is_as_written:
-        return []
-    wordings = [note.text, *([note.context] if note.context else [])]
-    return [each.en for each in wordings if HAN.search(each.en)] + [each.zh for each in wordings if not HAN.search(each.zh)]
+def mixed_languages(texts: tuple[str, ...]) -> list[str]:
+    """Texts in the other language than their place, which is English and Chinese in turn."""
+    return [text for text in texts[::2] if HAN.search(text)] + [text for text in texts[1::2] if not HAN.search(text)]

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from clinworld.access.prompt import OUTPUT_TOKENS, PROBES, load_template
-from clinworld.access.record_text import CLOSE, LABELS, OPEN
+from clinworld.access.record_text import CLOSE, LABELS, OPEN, drop_values
 from clinworld.access.view import MAX_ROUNDS
 from clinworld.core.tables import load_csv
 from clinworld.core.text import Language
@@ -29,18 +29,20 @@ def check(case: CaseUnderCheck) -> Outcome:
     allowed, hidden = own_readings(case), hidden_numbers(case)
     findings: list[Finding] = []
     seen: set[str] = set()
+    spoken = dict.fromkeys(line for prompt in case.prompts for line in drop_values(prompt.text).split("\n"))
+    is_worded = bool(hidden.find_worded("\n".join(spoken)))
     for prompt in case.prompts:
-        frame = strip_record(prompt.text)
+        lines = strip_record(prompt.text).split("\n")
         place, known = f"prompt {prompt.name}", allowed | {str(prompt.day)}
-        for line in frame.split("\n"):
+        for line in lines:
             if line in seen:
                 continue
             for number in read_line(line):
                 if number.readings[0] not in known and number.readings[-1] not in known:
                     found = f"the number {number.text!r}{hidden.explain(number)}"
                     findings.append(Finding(GATE, place, found, "numbers of the question and the prompt's text only"))
-        seen.update(frame.split("\n"))
-        for said, name in hidden.find_worded(prompt.text):
+        seen.update(lines)
+        for said, name in hidden.find_worded(prompt.text) if is_worded else ():
             findings.append(Finding(GATE, place, f"{said!r}, which is {name}", "hidden values are not delivered"))
     return Outcome(len(case.prompts), tuple(findings))
 
@@ -54,20 +56,18 @@ def strip_record(text: str) -> str:
 def own_readings(case: CaseUnderCheck) -> frozenset[str]:
     """Every number that may stand around the record of this item's prompts."""
     item = case.item
-    claims = [probe.claim.say(item.language) for probe in item.probes if probe.claim]
-    days = [str(day) for probe in item.probes for day in probe.days or ()]
     rounds = range(1, min(MAX_ROUNDS, 1 + item.window_days // item.cadence_days) + 1)
-    names = [probe.about for probe in item.probes]
-    own = [str(item.index_day), str(item.index_day + item.window_days), str(item.cadence_days), *days, *map(str, rounds), *claims, *names]
-    template = case.reader.pack.folder / f"prompt.{item.language}.md"
-    return readings_of(own) | printed_readings(template, item.language, item.target_event, case.knowledge)
+    days = (day for probe in item.probes for day in probe.days or ())
+    whole = map(str, (item.index_day, item.index_day + item.window_days, item.cadence_days, *days, *rounds))
+    texts = [*(probe.claim.say(item.language) for probe in item.probes if probe.claim), *(probe.about for probe in item.probes)]
+    return printed_readings(case.reader.pack.folder, item.language, item.target_event, case.knowledge).union(whole, readings_of(texts))
 
 
 @lru_cache(maxsize=64)
-def printed_readings(template: Path, language: Language, target_event: str, knowledge: Knowledge) -> frozenset[str]:
-    """The numbers of a prompt file, of the labels and question texts, of the outcome rule and of the names of drivers."""
+def printed_readings(folder: Path, language: Language, target_event: str, knowledge: Knowledge) -> frozenset[str]:
+    """The numbers of the prompt file in a pack's folder, of the labels and question texts, of the outcome rule and of the names of drivers."""
     rule = knowledge.outcomes[target_event]
-    texts = [load_template(template), target_event, rule.names.say(language), str(OUTPUT_TOKENS)]
+    texts = [load_template(folder / f"prompt.{language}.md"), target_event, rule.names.say(language), str(OUTPUT_TOKENS)]
     texts += [f"{100 * rule.min_change_frac:g} %", f"{rule.min_change_kg:g}", str(rule.smoothing_readings), str(rule.persist_days)]
     texts += [f"{100 * knowledge.parameter('probe.dead_zone'):g} %"]
     texts += [f"{driver.id} {driver.names.say(language)}" for driver in knowledge.drivers.values()]

@@ -69,7 +69,7 @@ def compare(delivered: Delivered, view: Record) -> list[tuple[str, str]]:
         said = delivered.series.get(series.name)
         if said is not None and list(said.days) != series.days.tolist():
             found.append((series.name, f"{len(said.days)} values on other days"))
-        elif said is not None and [round(value * 10**series.decimals) for value in said.values] != series.ticks.tolist():
+        elif said is not None and said.values != tuple(series.values().tolist()):
             wrong = [i for i, tick in enumerate(series.ticks.tolist()) if said.values[i] != tick / 10**series.decimals]
             found += [(f"{series.name}, day {said.days[i]}", f"{said.values[i]:g}") for i in wrong[:1]]
     doses = sorted((order.day, order.drug, float(f"{order.dose:g}")) for order in view.prescriptions)
@@ -93,22 +93,30 @@ def expected_notes(view: Record, language: Language) -> list[tuple[str, int, str
 def check_headings(prompt: Prompt, body: str, view: Record, case: CaseUnderCheck) -> list[Finding]:
     """Numbers in headings and in the patient header that neither the patient nor a row explains."""
     profile, language = view.profile, case.item.language
-    own = [str(each) for each in (profile.age_low, profile.age_high, profile.bmi, view.last_day) if each is not None]
-    known = readings_of([*own, *profile.goals]) | frozenset(canonical_of(series_step) for series_step in range(2, 15))
+    own = readings_of(
+        [*(str(each) for each in (profile.age_low, profile.age_high, profile.bmi, view.last_day) if each is not None), *profile.goals]
+    )
     rows = (*(series.name for series in view.series), *profile.known_conditions, *profile.devices, *(p.drug for p in view.prescriptions))
-    known |= frozenset().union(*(row_readings(name, language, case.knowledge) for name in dict.fromkeys(rows))) | label_readings(language)
-    lines = [line for line in body.split("\n") if line and not is_values(line)]
+    known = heading_readings(rows, language, case.knowledge)
     return [
         Finding(GATE, f"prompt {prompt.name}, {line[:30]}", f"the number {number.text!r}{hidden_numbers(case).explain(number)}", ALLOWED)
-        for line in lines
+        for line in body.split("\n")
+        if line and not is_values(line)
         for number in read_line(line)
-        if number.readings[0] not in known
+        if number.readings[0] not in known and number.readings[0] not in own
     ]
 
 
 def is_values(line: str) -> bool:
     """True for a line of values or doses, a note or its context: compared above, word by word."""
     return line[0] in "[ " or (line[0] == "d" and line[1:2].isdigit())
+
+
+@lru_cache(maxsize=256)
+def heading_readings(rows: tuple[str, ...], language: Language, knowledge: Knowledge) -> frozenset[str]:
+    """The numbers that the named rows, the labels and the steps of a series explain."""
+    steps = frozenset(canonical_of(step) for step in range(2, 15))
+    return steps.union(label_readings(language), *(row_readings(name, language, knowledge) for name in dict.fromkeys(rows)))
 
 
 @lru_cache(maxsize=1024)

@@ -1,10 +1,12 @@
 """Every charted value lies inside its row's hard bounds, in the row's unit and decimals, on ascending days."""
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clinworld.core.units import print_tick
 from clinworld.gates.case import CaseUnderCheck, Outcome
@@ -30,11 +32,17 @@ def find_row(name: str, knowledge: Knowledge) -> Analyte | Stream | None:
     return knowledge.streams.get(name) or knowledge.analytes.get(name)
 
 
-@lru_cache(maxsize=1024)
 def load_bounds(row: Analyte | Stream) -> Bounds:
     """A row's hard bounds in ticks of its decimals."""
     scale = 10.0**row.decimals
-    return Bounds(int(np.floor(row.hard_low * scale)), int(np.ceil(row.hard_high * scale)))
+    return Bounds(math.floor(row.hard_low * scale), math.ceil(row.hard_high * scale))
+
+
+@lru_cache(maxsize=256)
+def stack_bounds(names: tuple[str, ...], knowledge: Knowledge) -> NDArray[np.int64]:
+    """The hard bounds of several series, [series, low and high]; every name has a row."""
+    rows = [find_row(name, knowledge) for name in names]
+    return np.array([load_bounds(row) for row in rows if row is not None], dtype=np.int64)
 
 
 def check(case: CaseUnderCheck) -> Outcome:
@@ -49,15 +57,15 @@ def check(case: CaseUnderCheck) -> Outcome:
 
 def all_plain(charted: Sequence[Series], knowledge: Knowledge) -> bool:
     """True when nothing is wrong with any series; all at once, because nearly every chart is so."""
-    rows = [find_row(series.name, knowledge) for series in charted]
-    for series, row in zip(charted, rows, strict=True):
+    for series in charted:
+        row = find_row(series.name, knowledge)
         if row is None or series.unit != row.ucum or series.decimals != row.decimals or not 0 < len(series.days) == len(series.ticks):
             return False
     if not charted:
         return True
     starts = np.cumsum([0, *(len(series.days) for series in charted)])
     ticks, days = np.concatenate([series.ticks for series in charted]), np.concatenate([series.days for series in charted])
-    bounds = np.array([load_bounds(row) for row in rows if row is not None])
+    bounds = stack_bounds(tuple(series.name for series in charted), knowledge)
     rises = days[1:] > days[:-1]
     rises[starts[1:-1] - 1] = True  # from one series to the next
     low, high = np.minimum.reduceat(ticks, starts[:-1]), np.maximum.reduceat(ticks, starts[:-1])

@@ -133,13 +133,15 @@ def read_drivers(
     Abnormal evidence leaves only the drivers it names. Otherwise a driver stays possible that nothing measures, that needs a real
     symptom and has one, or whose stream was not charted.
     """
-    shown = chart.until(index_day)
+    streams = {driver.id: evidence_stream(driver, knowledge) for driver in knowledge.drivers.values()}
+    looked_at = {stream.id for stream in streams.values() if stream}
+    shown = replace(chart, series=tuple(series for series in chart.series if series.name in looked_at)).until(index_day)
     real = {origin.note_id for origin in origins if origin.kind == "real"}
     has_symptom = any(note.note_id in real for note in shown.notes)
     abnormal: list[str] = []
     possible: list[str] = []
     for driver in knowledge.drivers.values():
-        stream = evidence_stream(driver, knowledge)
+        stream = streams[driver.id]
         shift = read_shift(driver, stream, shown, faults, knowledge) if stream else None
         if shift is not None and shift.is_abnormal:
             abnormal.append(driver.id)
@@ -180,7 +182,7 @@ def read_shift(driver: Driver, stream: Stream, shown: Record, faults: Sequence[C
     late = (days > shown.last_day - late_days) | (place == len(days) - 1)
     early = ((days < shown.last_day / 3) | (place == 0)) & ~late
     moved = float(np.mean(values[late]) - np.mean(values[early])) * (1 if abnormal > normal else -1)
-    typical_step = float(np.median(np.abs(np.diff(values)))) / HALF_WITHIN / 2**0.5
+    typical_step = _median(np.abs(values[1:] - values[:-1])) / HALF_WITHIN / 2**0.5
     noise = min(max(typical_step, knowledge.parameter("gold_noise_share") * stream.sd_within), stream.sd_within)
     repeats = (1 + max(stream.lag1, 0)) / (1 - max(stream.lag1, 0))  # days alike count for less
     error = noise * float(np.sqrt(repeats * (1 / np.count_nonzero(late) + 1 / np.count_nonzero(early))))
@@ -190,8 +192,15 @@ def read_shift(driver: Driver, stream: Stream, shown: Record, faults: Sequence[C
 
 def _without_faults(series: Series, faults: Iterable[ChartFault]) -> tuple[NDArray[np.int32], Reals]:
     touched = [day for fault in faults if fault.series == series.name for day in fault.days]
+    if not touched:
+        return series.days, series.values()
     kept = ~np.isin(series.days, touched)
     return series.days[kept], series.values()[kept]
+
+
+def _median(values: Reals) -> float:
+    ordered = np.sort(values)
+    return float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 def estimate_turn(reading: Reading, knowledge: Knowledge) -> int:
