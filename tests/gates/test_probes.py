@@ -91,8 +91,8 @@ def test_windows_with_empty_ones_on_either_side_are_preferred():
     assert only_after.is_paired and not only_after.is_balanced
 
 
-def test_a_series_read_at_every_visit_or_every_day_has_no_pairs_and_a_short_record_no_window():
-    assert not list_windows(series([0, 28, 56, 84], [1, 2, 3, 4]), 84, knowledge()).is_paired
+def test_a_series_read_at_planned_visits_or_every_day_has_no_pairs_and_a_short_record_no_window():
+    assert not list_windows(series([0, 31, 55, 84], [1, 2, 3, 4], name="weight_clinic", setting="clinic"), 84, knowledge()).is_paired
     daily = list_windows(series(range(84), range(84)), 84, knowledge())
     assert not daily.is_paired and len(daily.empty) == 0 and len(daily.covered) > 0
     short = list_windows(series([0, 1], [1, 2]), 10, knowledge())

@@ -134,8 +134,9 @@ def draw_no_op(candidates: Sequence[Series], index_day: int, knowledge: Knowledg
     neither the series nor the days tell the answer. A record without such windows is asked about what it has.
     """
     windows = {each.name: list_windows(each, index_day, knowledge) for each in candidates}
-    tiers = ([name for name, w in windows.items() if fits(w)] for fits in (_is_balanced, _is_paired, _has_any))
-    able = next((names for names in tiers if names), [])
+    balanced = [name for name, each in windows.items() if each.is_balanced]
+    paired = [name for name, each in windows.items() if each.is_paired]
+    able = balanced or paired or [name for name, each in windows.items() if len(each.covered) + len(each.empty)]
     if not able:
         return None
     series = pick_by_name([each for each in candidates if each.name in able], rng, case_id, "no_op")
@@ -149,30 +150,18 @@ def draw_no_op(candidates: Sequence[Series], index_day: int, knowledge: Knowledg
     return question, ProbeGold("no_op", "gap" if is_gap else "covered", series.name, (NO_DATA,) if is_gap else (PRESENT, UNRELIABLE))
 
 
-def _is_balanced(windows: Windows) -> bool:
-    return windows.is_balanced
-
-
-def _is_paired(windows: Windows) -> bool:
-    return windows.is_paired
-
-
-def _has_any(windows: Windows) -> bool:
-    return len(windows.covered) + len(windows.empty) > 0
-
-
 def list_windows(series: Series, index_day: int, knowledge: Knowledge) -> Windows:
     """The windows of a series that end by the index day, those with too few readings for an answer left out.
 
     Enough is `probe.least_points` readings, and one in a series read so seldom that no window holds as many: otherwise a series that is
-    read seldom would mean a gap. A series read on the same days in everyone is never paired: its days would tell the kind.
+    read seldom would mean a gap. A series of the clinic is never paired: planned visits fall on about the same days in everyone, so that
+    a day would tell the kind.
     """
     length, least = int(knowledge.parameter("probe.window_days")), int(knowledge.parameter("probe.least_points"))
     starts = np.arange(0, max(0, index_day - length + 2), dtype=np.int64)
     counts = np.searchsorted(series.days, starts + length) - np.searchsorted(series.days, starts)
     covered, empty = starts[counts >= (least if (counts >= least).any() else 1)], starts[counts == 0]
-    is_on_calendar = len(series.days) > 2 and len(np.unique(np.diff(series.days))) == 1  # at every visit, as in everyone
-    if is_on_calendar or not len(covered) or not len(empty):
+    if series.setting == "clinic" or not len(covered) or not len(empty):
         return Windows(covered, empty, is_paired=False, is_balanced=False)
     place = np.searchsorted(empty, covered)
     before = covered - empty[np.maximum(place - 1, 0)]

@@ -1,7 +1,8 @@
 """Gold of a forecast, read from the charted facts alone: the second derivation, which must agree with the one from the premise.
 
-Outcome by the label rule on charted weights, drivers by what the evidence up to T leaves possible, a red flag by the words of real symptoms,
-turning points by where a lasting rise starts and by the known faults. Shares nothing with `plan.py` but schema, knowledge and the label rule.
+Outcome by the label rule on charted weights, drivers by what the evidence up to T leaves possible, a red flag by the words of real
+symptoms, turning points by where a lasting rise starts and by the known faults. Shares nothing with `plan.py` but schema, knowledge and
+the label rule.
 """
 
 from collections.abc import Iterable, Sequence
