@@ -175,7 +175,7 @@ def test_a_learner_that_sees_the_question_alone_cannot_tell_its_reply(kind):
 @pytest.mark.slow
 def test_neither_the_series_nor_the_side_of_a_claim_tells_the_reply():
     by_setting, sides = defaultdict(Counter), Counter()
-    for case in drawn(200):
+    for case in drawn(500):
         for question, gold in zip(case.item.probes, case.gold.probes, strict=True):
             charted = case.item.record.find(question.about)
             if gold.kind == "no_op":

@@ -1,5 +1,4 @@
 import shutil
-import time
 from pathlib import Path
 
 import pytest

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 
 from clinworld.access.record_text import CLOSE, DOT, LABELS, OPEN, SETTINGS
 from clinworld.core.errors import AnswerInvalid
@@ -54,9 +55,9 @@ class DeliveredQuestion:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Delivered:
-    """What a prompt says. `header` holds the lines above the prescriptions, whole."""
+    """What a prompt says. `header` holds the lines above the prescriptions, whole. Compared by identity."""
 
     language: Language
     last_day: int
@@ -80,7 +81,13 @@ def parse_delivered(text: str, language: Language) -> Delivered:
     if OPEN not in lines or CLOSE not in lines:
         raise AnswerInvalid("prompt", "no record part", f"a record stands between {OPEN} and {CLOSE} lines")
     close = len(lines) - 1 - lines[::-1].index(CLOSE)
-    parts = _split_parts(lines[lines.index(OPEN) + 1 : close], language)
+    asked = tuple(line for line in lines[close + 1 :] if _QUESTION.match(line))
+    return _parse_parts("\n".join(lines[lines.index(OPEN) + 1 : close]), asked, language)
+
+
+@lru_cache(maxsize=64)  # agents are shown the same records in turn, each under its own reminder
+def _parse_parts(record: str, asked: tuple[str, ...], language: Language) -> Delivered:
+    parts = _split_parts(record.split("\n"), language)
     header = parts.get("header", [])
     last = re.search(r"d(\d+)\D*$", header[0]) if header else None
     series: dict[str, DeliveredSeries] = {}
@@ -91,9 +98,9 @@ def parse_delivered(text: str, language: Language) -> Delivered:
         last_day=int(last[1]) if last else 0,
         header=tuple(header),
         prescriptions=_read_doses(parts.get("prescriptions", []), language),
-        series=series,
+        series=MappingProxyType(series),
         notes=_read_notes(parts.get("notes", [])),
-        questions=tuple(_read_question(line) for line in lines[close + 1 :] if _QUESTION.match(line)),
+        questions=tuple(_read_question(line) for line in asked),
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from clinworld.access.record_text import CLOSE, OPEN, drop_values
+from clinworld.access.record_text import drop_values, split_record
 from clinworld.core.canary import CANARY
 from clinworld.core.lookalikes import fold_lookalikes
 from clinworld.core.tables import load_csv
@@ -45,13 +45,15 @@ def check_delivery(text: str, *, item: Item, day: int, forbidden: Iterable[str] 
 
     `forbidden` are further strings that may stand nowhere, whatever the case; a short one (under 6 characters) only counts as a word.
     """
-    told = drop_values(text)
+    before, record, after = split_record(text)
+    spoken = drop_values(record)
+    told = f"{before}{spoken}{after}"
     folded = told.casefold()
-    record_lines = _record_part(folded).split("\n")
+    record_lines = spoken.casefold().split("\n")
     findings = [Finding("leak_word", "text", repr(word), "not deliverable") for word in _held(folded.split("\n"), load_words(WORDS)[0])]
-    findings += [Finding("leak_word", "notes", repr(word), "not deliverable") for word in _held_in_notes(_record_part(told))]
+    findings += [Finding("leak_word", "notes", repr(word), "not deliverable") for word in _held_in_notes(spoken)]
     findings += [Finding("leak_word", "text", repr(word), "not deliverable") for word in _forbidden_in(text, folded, forbidden)]
-    findings += [Finding("leak_day", "record", f"d{late}", f"the record ends on d{day}") for late in _late_days(_record_part(text), day)]
+    findings += [Finding("leak_day", "record", f"d{late}", f"the record ends on d{day}") for late in _late_days(record, day)]
     findings += [
         Finding("leak_driver", "record", repr(name), "causes stand only in the list of allowed drivers")
         for name in _held(record_lines, _driver_names(told))
@@ -59,18 +61,19 @@ def check_delivery(text: str, *, item: Item, day: int, forbidden: Iterable[str] 
     return findings + _check_language(told, item)
 
 
-def _record_part(text: str) -> str:
-    start, end = text.find(f"{OPEN}\n"), text.rfind(f"\n{CLOSE}")
-    return text[start : end + 1] if 0 <= start < end else ""
-
-
 def _late_days(record: str, day: int) -> list[int]:
     """Days after `day`, ascending, that stand in the heads of notes or anywhere on the other lines of a record."""
-    if all(int(each) <= day for each in _MAYBE_DAY.findall(record)):  # whatever looks like a day, so that most records end here
+    if _latest_possible_day(record) <= day:
         return []
     notes, rest = _split_notes(record)
     days = {int(match[1]) for line in notes if (match := _NOTE_HEAD.match(line))} | {int(each) for each in _DAY.findall(rest)}
     return sorted(late for late in days if late > day)
+
+
+@lru_cache(maxsize=64)
+def _latest_possible_day(record: str) -> int:
+    """The highest number that stands anywhere like a day; -1 without one."""
+    return max(map(int, _MAYBE_DAY.findall(record)), default=-1)
 
 
 def _split_notes(record: str) -> tuple[list[str], str]:

@@ -36,13 +36,19 @@ _LEADS = np.array([" ", f" {DOT} ", f" {DOT} {DOT} "], dtype=object)
 Days = NDArray[np.int64]
 
 
+def split_record(text: str) -> tuple[str, str, str]:
+    """A prompt before its record, the record from its opening mark to the end of its last line, the rest; ("", "", text) without one."""
+    start, end = text.find(f"{OPEN}\n"), text.rfind(f"\n{CLOSE}")
+    return (text[:start], text[start : end + 1], text[end + 1 :]) if 0 <= start < end else ("", "", text)
+
+
 @lru_cache(maxsize=64)
-def drop_values(text: str) -> str:
-    """A text without its lines of values, for a search of words."""
-    return _VALUES.sub("", text)
+def drop_values(record: str) -> str:
+    """A record (`split_record`) without its lines of values, for a search of words."""
+    return _VALUES.sub("", record)
 
 
-@lru_cache(maxsize=2)  # one record is printed with and without appended questions in turn
+@lru_cache(maxsize=64)  # one view is printed for every agent, with and without appended questions
 def render_record(record: Record, language: Language, knowledge: Knowledge) -> str:
     """The whole text of a record, between `<record>` and `</record>` lines."""
     labels = load_labels(LABELS)

@@ -6,11 +6,12 @@ answer model; what they are worth is the judges' business.
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from json import JSONDecoder
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin
 
 import orjson
 
@@ -18,7 +19,7 @@ from clinworld.core.printing import mend_text
 from clinworld.schema.answer import Answer, UnansweredCause
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel, TypeAdapter
+    from pydantic import BaseModel
 
 MAX_CHARS = 2_000_000
 MAX_ENTRIES = 200
@@ -152,43 +153,41 @@ class _Reading:
 
     def read_model(self, model: "type[BaseModel]", found: dict[str, Any], place: str) -> dict[str, Any]:
         fields: dict[str, Any] = {}
+        shapes = _list_shapes(model)
         for name, value in found.items():
             here = f"{place}.{name}" if place else name
-            if name not in model.model_fields:
+            if name not in shapes:
                 if len(self.unknown) < MAX_ENTRIES:
                     self.unknown.append(here[:_MAX_SHOWN])
             elif value is not None:
-                read = self.read_value(model.model_fields[name].annotation, value, here)
+                read = self.read_value(shapes[name], value, here)
                 if read is not _ABSENT:
                     fields[name] = read
         return fields
 
-    def read_value(self, annotation: Any, value: Any, place: str) -> Any:
+    def read_value(self, shape: "_Shape", value: Any, place: str) -> Any:
         if isinstance(value, NotFinite):
             return self._leave_out(place, value)
-        annotation = _without_none(annotation)
-        origin = get_origin(annotation)
-        is_model = isinstance(annotation, type) and hasattr(annotation, "model_fields")
-        if origin is list and isinstance(value, list):
-            return self._read_list(get_args(annotation)[0], value, place)
-        if origin is dict and isinstance(value, dict):
-            kept = {key: self.read_value(get_args(annotation)[1], entry, f"{place}.{key}") for key, entry in _few(value.items())}
+        if shape.validate is not None:
+            return self._read_leaf(shape.validate, value, place)
+        if shape.model is not None and isinstance(value, dict):
+            return self.read_model(shape.model, value, place) or _ABSENT
+        if shape.entry is not None and shape.holder is list and isinstance(value, list):
+            return self._read_list(shape.entry, value, place)
+        if shape.entry is not None and shape.holder is dict and isinstance(value, dict):
+            kept = {key: self.read_value(shape.entry, entry, f"{place}.{key}") for key, entry in _few(value.items())}
             return {key: entry for key, entry in kept.items() if entry is not _ABSENT}
-        if is_model and isinstance(value, dict):
-            return self.read_model(annotation, value, place) or _ABSENT
-        if is_model or origin in (list, dict):
-            return self._leave_out(place, value)
-        return self._read_leaf(annotation, value, place)
+        return self._leave_out(place, value)
 
-    def _read_list(self, annotation: Any, value: list[Any], place: str) -> list[Any]:
+    def _read_list(self, shape: "_Shape", value: list[Any], place: str) -> list[Any]:
         if len(value) > MAX_ENTRIES:
             self.left_out.append((place, f"{len(value)} entries; the first {MAX_ENTRIES} are read"))
-        kept = (self.read_value(annotation, entry, f"{place}[{i}]") for i, entry in enumerate(value[:MAX_ENTRIES]))
+        kept = (self.read_value(shape, entry, f"{place}[{i}]") for i, entry in enumerate(value[:MAX_ENTRIES]))
         return [entry for entry in kept if entry is not _ABSENT]
 
-    def _read_leaf(self, annotation: Any, value: Any, place: str) -> Any:
+    def _read_leaf(self, validate: Callable[[Any], Any], value: Any, place: str) -> Any:
         try:
-            return _validator(annotation).validate_python(value)
+            return validate(value)
         except ValueError:  # pydantic's ValidationError is one
             return self._leave_out(place, value)
 
@@ -197,11 +196,31 @@ class _Reading:
         return _ABSENT
 
 
-@lru_cache(maxsize=256)
-def _validator(annotation: Any) -> "TypeAdapter[Any]":
+class _Shape(NamedTuple):
+    """How a field is read: as a model, as a list or dict (`holder`) with one shape an entry, or whole, by `validate`."""
+
+    model: "type[BaseModel] | None" = None
+    holder: Any = None
+    entry: "_Shape | None" = None
+    validate: Callable[[Any], Any] | None = None
+
+
+@lru_cache(maxsize=64)
+def _list_shapes(model: "type[BaseModel]") -> dict[str, _Shape]:
+    return {name: _read_shape(field.annotation) for name, field in model.model_fields.items()}
+
+
+def _read_shape(annotation: Any) -> _Shape:
     from pydantic import ConfigDict, TypeAdapter  # noqa: PLC0415 - heavy, loaded at use
 
-    return TypeAdapter(annotation, config=ConfigDict(strict=True))
+    annotation = _without_none(annotation)
+    holder, inside = get_origin(annotation), get_args(annotation)
+    if holder in (list, dict):
+        return _Shape(holder=holder, entry=_read_shape(inside[-1]))
+    if isinstance(annotation, type) and hasattr(annotation, "model_fields"):
+        return _Shape(model=annotation)
+    adapter: TypeAdapter[Any] = TypeAdapter(annotation, config=ConfigDict(strict=True))
+    return _Shape(validate=adapter.validate_python)
 
 
 def _without_none(annotation: Any) -> Any:

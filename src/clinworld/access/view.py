@@ -1,5 +1,7 @@
 """Which days of a record an episode shows, and the cut itself. The only place where a record is cut for an agent."""
 
+from functools import lru_cache
+
 from clinworld.core.errors import UsageError, allowed_values, nearest_match
 from clinworld.schema.item import Item
 from clinworld.schema.record import Record
@@ -29,6 +31,7 @@ def shown_days(item: Item, episode: str) -> tuple[int, ...]:
     raise UsageError(f"item {item.item_id}, episode", f"{episode!r}", "prompts exist for single and rounds", do="Choose one of those.")
 
 
+@lru_cache(maxsize=64)  # every agent of a run is shown the same views in turn
 def cut_view(record: Record, day: int) -> Record:
     """The part of a record that existed at the end of `day`; that day itself is included."""
     return record.until(day)

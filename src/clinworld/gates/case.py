@@ -1,5 +1,6 @@
 """What a gate looks at, and how it answers. A gate reads; it never edits an item."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,6 +73,22 @@ class CaseUnderCheck:
         """Notes of the whole chart that are neither a real symptom nor a laboratory line."""
         kept = ("benign", "life", "look_alike", "distractor")
         return tuple(note for note in self.gold.chart.notes if (o := self.kinds.get(note.note_id)) is not None and o.kind in kept)
+
+    @cached_property
+    def real_days(self) -> frozenset[int]:
+        """Days on which a real symptom is told, in the whole chart."""
+        return frozenset(note.day for note in self.gold.chart.notes if (o := self.kinds.get(note.note_id)) is not None and o.kind == "real")
+
+    @cached_property
+    def shown_topics(self) -> Counter[str]:
+        """How many of the events an agent sees at T are of each topic."""
+        rows = (self.knowledge.events.get(o.row) for note in self.shown_notes if (o := self.kinds.get(note.note_id)) is not None)
+        return Counter(row.topic for row in rows if row is not None)
+
+    @cached_property
+    def viewed_notes(self) -> dict[str, Note]:
+        """The notes of the item's view by id, the first of each id."""
+        return {note.note_id: note for note in reversed(self.item.record.notes)}
 
     def row(self, name: str) -> Analyte | Stream | None:
         """The knowledge row of a series, or None when there is none."""

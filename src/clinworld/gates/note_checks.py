@@ -32,7 +32,7 @@ def check_note(note: Note, origin: NoteOrigin | None, case: CaseUnderCheck) -> l
 
 
 def _is_viewed(note: Note, case: CaseUnderCheck) -> bool:
-    shown = next((each for each in case.item.record.notes if each.note_id == note.note_id), None)
+    shown = case.viewed_notes.get(note.note_id)
     return shown == note if note.day <= case.item.record.last_day else shown is None
 
 
@@ -48,10 +48,9 @@ def _check_real(note: Note, case: CaseUnderCheck) -> list[LedgerCheck]:
 
 def _check_everyday(note: Note, origin: NoteOrigin, case: CaseUnderCheck) -> list[LedgerCheck]:
     red_flag = next((word for text in texts_of(note) if (word := find_listed_word(text, RED_FLAGS))), "")
-    real_days = {each.day for each in case.gold.chart.notes if (o := case.kinds.get(each.note_id)) is not None and o.kind == "real"}
     checks = [
         passes("no_red_flag", not red_flag, red_flag or "harmless in both languages"),
-        passes("no_collision_with_real", note.day not in real_days, f"day {note.day}"),
+        passes("no_collision_with_real", note.day not in case.real_days, f"day {note.day}"),
     ]
     if origin.kind == "look_alike":
         condition = case.knowledge.conditions.get(origin.row)
@@ -78,6 +77,5 @@ def _check_event(note: Note, event: BenignEvent, case: CaseUnderCheck) -> list[L
     ]
     if note.day > case.item.index_day:
         return [*checks, does_not_apply("topic_stands_once", "told after the index day")]
-    rows = [case.knowledge.events.get(o.row) for each in case.shown_notes if (o := case.kinds.get(each.note_id)) is not None]
-    times = sum(row is not None and row.topic == event.topic for row in rows)
+    times = case.shown_topics[event.topic]
     return [*checks, passes("topic_stands_once", times == 1, f"{event.topic}, {times} times by day {case.item.index_day}")]

@@ -18,6 +18,9 @@ from clinworld.knowledge.rows import Stream
 from clinworld.schema.record import Series
 from clinworld.world.formulas import FORMULAS
 
+Days = NDArray[np.int32]
+Reals = NDArray[np.float64]
+
 SEGMENT_DAYS = 28
 LEAST_READINGS = 8  # in a segment of days, for its mean to say something
 
@@ -75,6 +78,7 @@ def _neutral_evidence(series: Series, row: Stream, case: CaseUnderCheck) -> Ledg
 def _neutral_across(series: Series, row: Stream, case: CaseUnderCheck) -> list[LedgerCheck]:
     """Whether a series steps at the index day or at the reversal: days that only the generator knows."""
     premise = case.gold.premise
+    readings: tuple[Days, Reals] | None = None
     checks = []
     for name, day in (("level_across_index_day", premise.index_day), ("level_across_reversal", premise.reversal_day)):
         if day is None:
@@ -84,7 +88,8 @@ def _neutral_across(series: Series, row: Stream, case: CaseUnderCheck) -> list[L
         elif _drifts(row, case):
             checks.append(does_not_apply(name, "weight or the drug moves it"))
         else:
-            checks.append(_level(name, series, row, day, case))
+            readings = readings or _without_faults(series, row, case)
+            checks.append(_level(name, *readings, row, day, case))
     return checks
 
 
@@ -96,22 +101,36 @@ def _drifts(row: Stream, case: CaseUnderCheck) -> bool:
     return own or (parent is not None and (parent.role == "weight" or _drifts(parent, case)))
 
 
-def _level(name: str, series: Series, row: Stream, day: int, case: CaseUnderCheck) -> LedgerCheck:
+def _without_faults(series: Series, row: Stream, case: CaseUnderCheck) -> tuple[Days, Reals]:
+    """Days and values, on the row's scale, that no fault touched."""
     touched = [each for fault in case.gold.faults if fault.series == series.name for each in fault.days]
-    values, days = _on_scale(series, row), series.days
-    clean = ~np.isin(days, np.array(touched, dtype=np.int64)) if touched else np.ones(len(days), dtype=np.bool_)
-    before = values[clean & (days > day - SEGMENT_DAYS) & (days <= day)]
-    after = values[clean & (days > day) & (days <= day + SEGMENT_DAYS)]
+    if not touched:
+        return series.days, _on_scale(series, row)
+    clean = ~np.isin(series.days, np.array(touched, dtype=np.int64))
+    return series.days[clean], _on_scale(series, row)[clean]
+
+
+def _level(name: str, days: Days, values: Reals, row: Stream, day: int, case: CaseUnderCheck) -> LedgerCheck:
+    first, middle, last = days.searchsorted((day - SEGMENT_DAYS, day, day + SEGMENT_DAYS), side="right").tolist()
+    before, after = values[first:middle], values[middle:last]
     if min(len(before), len(after)) < LEAST_READINGS:
         return does_not_apply(name, f"{len(before)} and {len(after)} readings beside day {day}")
+    (mean_before, sd_before), (mean_after, sd_after) = _spread(before), _spread(after)
     alike = (1 + max(row.lag1, 0.0)) / (1 - max(row.lag1, 0.0))
-    noise = max(float(np.hypot(before.std(), after.std())) / math.sqrt(2), row.sd_within)
+    noise = max(float(np.hypot(sd_before, sd_after)) / math.sqrt(2), row.sd_within)
     limit = case.knowledge.parameter("ledger.z") * noise * math.sqrt(alike * (1 / len(before) + 1 / len(after)))
-    limit = max(limit, case.knowledge.parameter("ledger.share_of_level") * max(1.0, abs(float(before.mean()))))
-    moved = float(after.mean() - before.mean())
+    limit = max(limit, case.knowledge.parameter("ledger.share_of_level") * max(1.0, abs(mean_before)))
+    moved = mean_after - mean_before
     return passes(name, abs(moved) <= limit, f"{moved:+.3g} from before to after day {day}, limit {limit:.3g}")
 
 
-def _on_scale(series: Series, row: Stream) -> NDArray[np.float64]:
+def _spread(values: Reals) -> tuple[float, float]:
+    """Mean and standard deviation, as NumPy's own methods have them but without their overhead on short arrays."""
+    mean = float(np.add.reduce(values)) / len(values)
+    off = values - mean
+    return mean, math.sqrt(float(np.add.reduce(off * off)) / len(values))
+
+
+def _on_scale(series: Series, row: Stream) -> Reals:
     values = series.values()
     return np.log(np.maximum(values, 10.0**-series.decimals)) if row.scale == "log" else values

@@ -17,6 +17,7 @@ import numpy as np
 from clinworld import __version__
 from clinworld.core.digest import digest_value
 from clinworld.core.errors import JobError, UsageError, allowed_values, nearest_match
+from clinworld.core.plain import as_row
 from clinworld.core.rng import Rng
 from clinworld.gates.run_gates import check_batch
 from clinworld.knowledge.load import Knowledge, load_knowledge
@@ -220,8 +221,8 @@ def write_draws(draft: Draft, draws: Draws) -> None:
                 "case_id": drawn.case_id,
                 "item_id": drawn.item.item_id if drawn.item else None,
                 "is_emitted": drawn.is_emitted,
-                "conflicts": [asdict(conflict) for conflict in drawn.conflicts],
-                "gates": [asdict(gate) for gate in drawn.gates],
+                "conflicts": [as_row(conflict) for conflict in drawn.conflicts],
+                "gates": [as_row(gate) for gate in drawn.gates],
                 "acted": drawn.gold.acted if drawn.gold else [],
                 **drawn.notes,
                 **again,

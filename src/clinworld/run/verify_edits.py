@@ -38,9 +38,9 @@ def name_edits(
 
     Where the premise itself was changed the rows cannot be made again, and the premise is named.
     """
-    found = _rows(item, gold)
-    if tuple(map(digest_row, found)) == sealed:
+    if (digest_row(item_to_row(item)), digest_row(gold_to_row(gold))) == sealed:
         return []
+    found = _rows(item, gold)
     try:
         built = rebuild_rows(item, gold, pack, knowledge)
     except (ClinworldError, ArithmeticError, LookupError, TypeError, ValueError, AssertionError) as problem:

@@ -1,8 +1,9 @@
 """The right answer and what else only a judge may know. Lives in gold.jsonl; whatever talks to an agent cannot import this."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from clinworld.core.plain import as_row
 from clinworld.schema.premise import Premise, premise_from_row
 from clinworld.schema.record import ChartFault, NoteOrigin, Record, record_from_row, record_to_row
 
@@ -66,12 +67,12 @@ def gold_to_row(gold: GoldRow) -> dict[str, Any]:
     return {
         "item_id": gold.item_id,
         "case_id": gold.case_id,
-        "gold": asdict(gold.gold),
-        "probes": [asdict(probe) for probe in gold.probes],
-        "premise": asdict(gold.premise),
+        "gold": as_row(gold.gold),
+        "probes": [as_row(probe) for probe in gold.probes],
+        "premise": as_row(gold.premise),
         "chart": record_to_row(gold.chart),
         "origins": [[origin.note_id, origin.kind, origin.row] for origin in gold.origins],
-        "faults": [asdict(fault) for fault in gold.faults],
+        "faults": [as_row(fault) for fault in gold.faults],
         "acted": gold.acted,
         "truth_weight_ticks": gold.truth_weight_ticks,
         "truth_digest": gold.truth_digest,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from clinworld.access.prompt import OUTPUT_TOKENS, PROBES, load_template
-from clinworld.access.record_text import CLOSE, LABELS, OPEN, drop_values
+from clinworld.access.record_text import LABELS, drop_values, split_record
 from clinworld.access.view import MAX_ROUNDS
 from clinworld.core.tables import load_csv
 from clinworld.core.text import Language
@@ -29,10 +29,11 @@ def check(case: CaseUnderCheck) -> Outcome:
     allowed, hidden = own_readings(case), hidden_numbers(case)
     findings: list[Finding] = []
     seen: set[str] = set()
-    spoken = dict.fromkeys(line for prompt in case.prompts for line in drop_values(prompt.text).split("\n"))
+    parts = [split_record(prompt.text) for prompt in case.prompts]
+    spoken = dict.fromkeys(line for part in parts for text in (part[0], drop_values(part[1]), part[2]) for line in text.split("\n"))
     is_worded = bool(hidden.find_worded("\n".join(spoken)))
-    for prompt in case.prompts:
-        lines = strip_record(prompt.text).split("\n")
+    for prompt, (before, _, after) in zip(case.prompts, parts, strict=True):
+        lines = f"{before}{after}".split("\n")
         place, known = f"prompt {prompt.name}", allowed | {str(prompt.day)}
         for line in lines:
             if line in seen:
@@ -47,12 +48,6 @@ def check(case: CaseUnderCheck) -> Outcome:
     return Outcome(len(case.prompts), tuple(findings))
 
 
-def strip_record(text: str) -> str:
-    """A prompt without its record."""
-    start, end = text.find(f"{OPEN}\n"), text.rfind(f"\n{CLOSE}")
-    return text[:start] + text[end + 1 :] if 0 <= start < end else text
-
-
 def own_readings(case: CaseUnderCheck) -> frozenset[str]:
     """Every number that may stand around the record of this item's prompts."""
     item = case.item
@@ -65,7 +60,7 @@ def own_readings(case: CaseUnderCheck) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def printed_readings(folder: Path, language: Language, target_event: str, knowledge: Knowledge) -> frozenset[str]:
-    """The numbers of the prompt file in a pack's folder, of the labels and question texts, of the outcome rule and of the names of drivers."""
+    """The numbers of the prompt file in a pack's folder, of labels and question texts, of the outcome rule and of the names of drivers."""
     rule = knowledge.outcomes[target_event]
     texts = [load_template(folder / f"prompt.{language}.md"), target_event, rule.names.say(language), str(OUTPUT_TOKENS)]
     texts += [f"{100 * rule.min_change_frac:g} %", f"{rule.min_change_kg:g}", str(rule.smoothing_readings), str(rule.persist_days)]

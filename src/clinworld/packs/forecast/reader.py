@@ -122,6 +122,7 @@ def read_forecast(delivered: Delivered) -> dict[str, Any]:
     return answer_appended(answer, delivered)
 
 
+@lru_cache(maxsize=64)  # several controls read the same text
 def read_findings(delivered: Delivered) -> Findings:
     """What a delivered text shows by comparing each series with its own past."""
     is_small = lost_share(delivered) < number("small_loss_share") and delivered.last_day >= number("small_loss_after_days")
