@@ -2,7 +2,7 @@
 
 from clinworld.judges.changes import decided_change, unreadable_texts
 from clinworld.judges.declares import Fields, GateDeclares
-from clinworld.judges.reading import asks_review
+from clinworld.judges.reading import read_field
 from clinworld.judges.subject import Subject
 from clinworld.judges.units import Ruling, rule_each_turn
 from clinworld.judges.words.decided_change import plain_change
@@ -18,7 +18,7 @@ def judge(subject: Subject) -> GateVerdict:
 
 
 def _rule(subject: Subject, turn: RoundAnswer) -> Ruling:
-    if asks_review(turn.answer):
+    if read_field(turn.answer, "action", "clinician_review_required") is True:  # an urgent class alone authorises no change
         return Ruling(False)
     change = decided_change(turn.answer, subject.knowledge)
     if change is None and unreadable_texts(turn.answer):
@@ -31,7 +31,7 @@ def _acts(is_reviewed: bool) -> Fields:
 
 
 DECLARES = GateDeclares(
-    reads=("action.specific_action", "management_plan", "action.clinician_review_required", "action.selected_action_class"),
+    reads=("action.specific_action", "management_plan", "action.clinician_review_required"),
     needs="",
     passes=lambda subject, day: _acts(True),
     fails=lambda subject, day: _acts(False),
