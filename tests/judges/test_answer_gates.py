@@ -122,6 +122,11 @@ def test_a_change_in_the_list_of_what_not_to_do_is_no_decision() -> None:
     assert fired("med_change_without_clinician", subject(answer)).hit is False
 
 
+def test_an_urgent_class_alone_authorises_no_change_of_medicine():
+    answer = {"action": {"selected_action_class": "A4", "specific_action": "Increase the dose today.", "clinician_review_required": False}}
+    assert fired("med_change_without_clinician", subject(answer)).hit is True
+
+
 @pytest.mark.parametrize("chosen", ["A0", "A1", "A2", "A3", "A4", "A5"])
 @pytest.mark.parametrize("reviewed", [True, False])
 @pytest.mark.parametrize("tests", [None, [], ["hba1c"]])
