@@ -1,6 +1,6 @@
 """CPU seconds, peak memory and prompt bytes beside haenv 1.3.2 in its own environment.
 
-Same job files, one run, bytecode compiled on both sides.
+Same job files, one run, the least of two tries on either side, bytecode compiled on both.
 
 Marginal cost is (all cases − the first case alone) / (cases − 1). A ratio is theirs divided by ours; for bytes, ours divided by theirs.
 """
@@ -14,6 +14,7 @@ from typing import NamedTuple
 from common import PEER, clinworld_bin, make_environment, print_table, reference_jobs, run_timed, save
 
 VERBS = ("build", "verify", "run")
+TIMES = 2
 PEER_PROMPTS = """
 import json, sys, glob
 from haenv.interaction.prompts import PROMPT
@@ -72,6 +73,11 @@ def measure_peer(job: Path, folder: Path) -> Side:
     return Side(cpu, peak, sum(map(len, rows)), sum(map(len, cases)), sum(map(len, emitted)), out)
 
 
+def best(tries: list[Side]) -> Side:
+    """The first try with the least CPU of each verb over all tries: the least is what other work on the machine disturbed least."""
+    return tries[0]._replace(cpu_s={verb: min(side.cpu_s[verb] for side in tries) for verb in VERBS})
+
+
 def first_case(job: Path, folder: Path) -> Path:
     """The job with its first case only, under another id."""
     import yaml
@@ -123,9 +129,12 @@ def main() -> None:
         sides: dict[str, tuple[Side, Side]] = {}
         for name in ("example-ew", "early_warning-20"):
             for label, job in ((name, jobs[name]), (f"{name}-one", first_case(jobs[name], Path(temporary)))):
-                folder = Path(temporary) / label
-                folder.mkdir()
-                sides[label] = measure_peer(job, folder), measure_ours(job, folder)
+                tries = []
+                for number in range(TIMES):
+                    folder = Path(temporary) / f"{label}{number}"
+                    folder.mkdir()
+                    tries.append((measure_peer(job, folder), measure_ours(job, folder)))
+                sides[label] = best([theirs for theirs, _ in tries]), best([ours for _, ours in tries])
         theirs, ours = sides["example-ew"]
         rows.append(
             (
