@@ -73,7 +73,7 @@ def render_prompt(item: Item, pack: Pack, knowledge: Knowledge, *, day: int, wit
         "how_to_read": labels.say("how_to_read", language),
         "remarks": "\n".join(labels.say(f"remark:{remark}", language) for remark in item.remarks),
         "output_tokens": OUTPUT_TOKENS,
-        "record": render_record(cut_view(item.record, day), language, knowledge),
+        "record": render_record(cut_view(item.record, day), language, knowledge, whole=item.record),
         **_round_values(item, earlier),
     }
     text = fill_template(load_template(pack.folder / f"prompt.{language}.md"), values, _sections(earlier))

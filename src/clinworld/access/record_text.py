@@ -49,9 +49,13 @@ def drop_values(record: str) -> str:
 
 
 @lru_cache(maxsize=64)  # one view is printed for every agent, with and without appended questions
-def render_record(record: Record, language: Language, knowledge: Knowledge) -> str:
-    """The whole text of a record, between `<record>` and `</record>` lines."""
+def render_record(record: Record, language: Language, knowledge: Knowledge, *, whole: Record | None = None) -> str:
+    """The whole text of a record, between `<record>` and `</record>` lines.
+
+    `whole` is the record this one is a cut of: its series are printed once for all cuts, which are beginnings of them.
+    """
     labels = load_labels(LABELS)
+    uncut = {series.name: series for series in (whole or record).series}
     lines = [OPEN, labels.say("days_shown", language, last=record.last_day)]
     lines += _profile_lines(record.profile, language, knowledge, labels)
     lines += ["", labels.say("prescriptions", language), *_prescription_lines(record.prescriptions, language, knowledge, labels)]
@@ -59,7 +63,7 @@ def render_record(record: Record, language: Language, knowledge: Knowledge) -> s
         within = [series for series in record.series if series.setting == setting]
         lines += ["", labels.say(f"setting:{setting}", language)] if within else []
         for series in within:
-            lines += _series_lines(series, record.profile.sex, language, knowledge)
+            lines += _series_lines(series, uncut[series.name], record.profile.sex, language, knowledge)
     lines += ["", labels.say("notes", language), *_note_lines(record.notes, language, labels), CLOSE]
     return "\n".join(lines)
 
@@ -112,13 +116,10 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _series_lines(series: Series, sex: str, language: Language, knowledge: Knowledge) -> list[str]:
-    days, tokens = series.days.astype(np.int64), print_ticks(series)
-    step = choose_step(days)
+def _series_lines(series: Series, uncut: Series, sex: str, language: Language, knowledge: Knowledge) -> list[str]:
+    step = choose_step(series.days.astype(np.int64))
     head = _series_head(series.name, series.unit, step, sex, language, knowledge)
-    if step == 0:
-        return [head, ", ".join([f"d{day} {token}" for day, token in zip(days.tolist(), tokens, strict=True)])]
-    return [head, render_rows(days, tokens, step)]
+    return [head, "".join(print_parts(uncut, step)[: 2 * len(series.days)])]
 
 
 @lru_cache(maxsize=1024)
@@ -183,17 +184,24 @@ def choose_step(days: Days) -> int:
     return step if step <= LONGEST_STEP and 2 * in_rows <= len("d100 , ") * len(days) else 0
 
 
-def render_rows(days: Days, tokens: list[str], step: int) -> str:
-    """Rows of at most 28 cells; a new row starts at every 28th cell from day 0 (daily) or from the first day (other steps)."""
+@lru_cache(maxsize=256)
+def print_parts(series: Series, step: int) -> tuple[str, ...]:
+    """What stands before each value, and the value, in turn. A beginning of a series is printed as the beginning of this."""
+    days, tokens = series.days.astype(np.int64), print_ticks(series)
+    parts: list[str] = [""] * (2 * len(tokens))
+    parts[::2] = _lead_in_rows(days, step) if step else [f", d{day} " for day in days.tolist()]
+    parts[:1] = [f"d{day}: " if step else f"d{day} " for day in days[:1]]
+    parts[1::2] = tokens
+    return tuple(parts)
+
+
+def _lead_in_rows(days: Days, step: int) -> list[str]:
+    """What stands before each value in rows of at most 28 cells; one starts at every 28th cell from day 0 (daily) or from the first."""
     cells = days if step == 1 else (days - days[0]) // step
     missing = cells[1:] - cells[:-1] - 1
     row = cells // ROW_CELLS
     starts_row = row[1:] > row[:-1]
     lead = _LEADS[np.minimum(missing, DOTS)]
-    for i in np.flatnonzero(starts_row | (missing > DOTS)).tolist():
+    for i in (starts_row | (missing > DOTS)).nonzero()[0].tolist():
         lead[i] = f"\nd{days[i + 1]}: " if starts_row[i] else f" d{days[i + 1]}: "
-    parts: list[str] = [""] * (2 * len(tokens))
-    parts[0] = f"d{days[0]}: "
-    parts[2::2] = lead.tolist()
-    parts[1::2] = tokens
-    return "".join(parts)
+    return ["", *lead.tolist()]

@@ -20,7 +20,7 @@ _OBESITY = "obesity"
 _SEX_NAMES = {"F": "women", "M": "men"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # by identity: whole lists of words are keys, and a word's value is slow to hash
 class Word:
     """A word that may not stand in a symptom, what it gives away, and longer words in which it is harmless."""
 

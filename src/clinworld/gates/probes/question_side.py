@@ -133,14 +133,16 @@ def draw_no_op(candidates: Sequence[Series], index_day: int, knowledge: Knowledg
     The kind is drawn first; then a series and a covered window that has an empty one beside it, whichever of the two is asked about. So
     neither the series nor the days tell the answer. A record without such windows is asked about what it has.
     """
-    windows = {each.name: list_windows(each, index_day, knowledge) for each in candidates}
-    balanced = [name for name, each in windows.items() if each.is_balanced]
-    paired = [name for name, each in windows.items() if each.is_paired]
-    able = balanced or paired or [name for name, each in windows.items() if len(each.covered) + len(each.empty)]
-    if not able:
+    best: dict[int, tuple[Series, Windows]] = {}  # the first in drawn order: 0 with balanced pairs, 1 with pairs, 2 with any window
+    for each in order_by_draw(candidates, rng, case_id, "no_op"):
+        windows = list_windows(each, index_day, knowledge)
+        if len(windows.covered) + len(windows.empty):
+            best.setdefault(0 if windows.is_balanced else 1 if windows.is_paired else 2, (each, windows))
+        if windows.is_balanced:
+            break
+    if not best:
         return None
-    series = pick_by_name([each for each in candidates if each.name in able], rng, case_id, "no_op")
-    found = windows[series.name]
+    series, found = best[min(best)]
     is_gap = rng.at(case_id, "probe", "no_op").chance() < knowledge.parameter("probe.share_gap")
     if not found.is_paired:
         is_gap = len(found.empty) > 0 and (is_gap or not len(found.covered))
@@ -184,13 +186,11 @@ def draw_quant(candidates: Sequence[Series], index_day: int, knowledge: Knowledg
     if not dense:
         return None
     if at.chance() < knowledge.parameter("probe.share_trend"):
-        steady = [series for series in dense if read_trend(series, knowledge) is not None]
-        if steady:
-            series = pick_by_name(steady, rng, case_id, "quant")
-            days = (int(series.days[0]), int(series.days[-1]))
+        for series in order_by_draw(dense, rng, case_id, "quant"):
             trend = read_trend(series, knowledge)
-            assert trend is not None
-            return ProbeQuestion("quant", "trend", series.name, days, None), ProbeGold("quant", "trend", series.name, (trend,))
+            if trend is not None:
+                days = (int(series.days[0]), int(series.days[-1]))
+                return ProbeQuestion("quant", "trend", series.name, days, None), ProbeGold("quant", "trend", series.name, (trend,))
     series = pick_by_name(dense, rng, case_id, "quant")
     days = (int(series.days[0]), int(series.days[-1]))
     peaks = tuple(str(int(day)) for day in series.days[series.ticks == series.ticks.max()])
@@ -213,5 +213,10 @@ def read_trend(series: Series, knowledge: Knowledge) -> str | None:
 
 
 def pick_by_name(series: Sequence[Series], rng: Rng, case_id: str, kind: str) -> Series:
-    """One series, by a draw addressed to each name, so that another series in the record moves no other choice."""
-    return min(series, key=lambda each: (rng.at(case_id, "probe", kind, "pick", each.name).chance(), each.name))
+    """One series: the first by `order_by_draw`."""
+    return order_by_draw(series, rng, case_id, kind)[0]
+
+
+def order_by_draw(series: Sequence[Series], rng: Rng, case_id: str, kind: str) -> list[Series]:
+    """The series in drawn order, by a draw addressed to each name, so that another series in the record moves no other choice."""
+    return sorted(series, key=lambda each: (rng.at(case_id, "probe", kind, "pick", each.name).chance(), each.name))
