@@ -122,13 +122,19 @@ def scan(names: Sequence[str], features: Reals, labels: NDArray[np.bool_], permu
     if not len(names):
         return Scan("none", 0.5, 1.0)
     ranks = np.array([mid_ranks(row) for row in features])
-    order = np.argsort(Rng(SEED).at("shortcut", "permutations").uniform(permutations * len(labels)).reshape(permutations, -1), axis=1)
-    shuffled = labels[order]
+    shuffled = labels[draw_shuffles(len(labels), permutations)]
     observed = largest_auc(ranks, labels[None, :])[:, 0]
     null = largest_auc(ranks, shuffled).max(axis=0)
     best = names.index(look_at) if look_at else int(np.argmax(observed))
     p = (1 + int(np.sum(null >= observed[best] - 1e-12))) / (permutations + 1)
     return Scan(names[best], float(observed[best]), p)
+
+
+@lru_cache(maxsize=2)  # scans of one size follow one another
+def draw_shuffles(n: int, permutations: int) -> NDArray[np.int64]:
+    """Orders of n items, one a row."""
+    drawn = Rng(SEED).at("shortcut", "permutations").uniform(permutations * n).reshape(permutations, -1)
+    return np.argsort(drawn, axis=1)
 
 
 def mid_ranks(values: Reals) -> Reals:
