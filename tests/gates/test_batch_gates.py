@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from importlib import import_module
+from math import ceil, floor
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from gate_case import SINGLE, built, drawn, knowledge, pairs_of
 from clinworld.core.rng import Rng
 from clinworld.core.text import Wording
 from clinworld.gates.batch.degenerate_diversity import share_of_rows
-from clinworld.gates.batch.shortcut_scan import Rules, finds_planted, items_needed, plant, read_features, scan
+from clinworld.gates.batch.shortcut_scan import PLANTED, Rules, items_needed, plant, read_features, scan
 from clinworld.gates.case import Outcome
 from clinworld.gates.run_gates import check_batch, find_gate, gate_names
 from clinworld.schema.gold import GoldRow
@@ -209,12 +210,20 @@ def test_a_scan_of_too_few_items_says_how_many_it_needs_and_that_many_suffice(pa
     assert run_batch_gate("shortcut_scan", [*events, *others]).checked > 0
 
 
-@pytest.mark.parametrize("features", [5, 80])
-def test_the_number_of_items_needed_is_where_a_planted_shortcut_begins_to_be_found(features):
-    rules = Rules(0.001, 4999, 0.1)
-    needed = items_needed(features, rules)
-    assert all(finds_planted(needed, features, rules, draw) for draw in range(3))
-    assert not all(finds_planted(needed - 2, features, rules, draw) for draw in range(3))
+def finds_planted(n, features, draw):
+    """Whether a scan of n simulated items, half of them events, finds a planted shortcut among features that tell nothing."""
+    labels = np.arange(n) < n // 2
+    noise = np.random.default_rng(draw).random((features, n))
+    names = [*map(str, range(features)), PLANTED]
+    found = scan(names, np.vstack([noise, plant(labels, 0.1)]), labels, 1999, look_at=PLANTED)
+    return found.p <= 0.001
+
+
+@pytest.mark.parametrize("features", [1, 5, 20, 80])
+def test_a_planted_shortcut_begins_to_be_found_within_a_quarter_of_the_number_said_to_be_needed(features):
+    half = items_needed(features, Rules(0.001, 4999, 0.1)) // 2
+    assert all(finds_planted(2 * ceil(1.25 * half), features, draw) for draw in range(3))
+    assert not all(finds_planted(2 * floor(0.75 * half), features, draw) for draw in range(3))
 
 
 def test_more_features_need_more_items():

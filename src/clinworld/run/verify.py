@@ -12,7 +12,6 @@ from clinworld.core.store import read_rows, write_lines
 from clinworld.gates.case import CaseUnderCheck
 from clinworld.gates.ledger import ledger_rows
 from clinworld.gates.run_gates import check_batch, check_item
-from clinworld.knowledge.check import check_knowledge
 from clinworld.knowledge.load import Knowledge
 from clinworld.packs.load import LoadedPack
 from clinworld.run.batch_check import check_batch as check_files
@@ -78,7 +77,7 @@ def read_entries(batch: Batch) -> tuple[ItemEntry, ...]:
 
 
 def verify_batch(batch: Batch, pack: LoadedPack, knowledge: Knowledge, advance: Callable[[], None] = lambda: None) -> VerifySummary:
-    """Check every item of a batch, and the knowledge rows once, and write its ledger.
+    """Check every item of a batch and write its ledger.
 
     Raises StoreError when a file is no batch file at all.
     """
@@ -102,7 +101,6 @@ def verify_batch(batch: Batch, pack: LoadedPack, knowledge: Knowledge, advance: 
     ]
     gates = check_batch(found.pairs, knowledge) if found.pairs else ()
     found.findings += [str(finding) for gate in gates for finding in gate.findings]
-    found.findings += [f"knowledge: {finding}" for finding in check_knowledge(knowledge)]
     found.findings += _sealed_findings(seal.gates if seal else (), gates)
     found.rows.append(_batch_row(batch, gates))
     write_lines(batch.path(VERIFY), (with_canary(row) for row in found.rows))
