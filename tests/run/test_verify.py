@@ -9,7 +9,6 @@ from build_case_jobs import build, devices_that_follow_the_outcome, edit_rows, f
 from clinworld.cli.main import main
 from clinworld.core.errors import NothingEmitted, StampMismatch
 from clinworld.core.store import read_json, read_rows, write_json
-from clinworld.knowledge.load import HERE, Knowledge
 from clinworld.run.batch_files import AUDIT, BATCH, GOLD, ITEMS, REFUSED_ITEMS, VERIFY, Batch, open_batch
 from clinworld.run.run_batch import rejudge_batch, run_batch
 from clinworld.run.verify import verify_batch
@@ -172,14 +171,6 @@ def test_time_host_and_versions_are_no_part_of_what_is_sealed(batch):
     changes = {"created_at": "later", "host": "elsewhere", "duration_s": 9.0, "versions": {}}
     write_json(batch.path(BATCH), read_json(batch.path(BATCH)) | changes)
     assert verify(batch).findings == ()
-
-
-def test_rows_of_knowledge_that_disagree_fail_verify(batch, tmp_path):
-    (tmp_path / "rows" / "parameters").mkdir(parents=True)
-    row = "twin_number,1,1,Two files may not say it,no_such_source,authored"
-    (tmp_path / "rows" / "parameters" / "twin.csv").write_text(f"id,value,unit,meaning,source,status\n{row}\n")
-    summary = verify_batch(batch, pack(), Knowledge((HERE, tmp_path / "rows")))
-    assert summary.exit_code == 3 and any("knowledge: " in finding and "no_such_source" in finding for finding in summary.findings)
 
 
 @pytest.mark.parametrize("name", [BATCH, AUDIT, GOLD])
