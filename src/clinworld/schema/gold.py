@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 from clinworld.core.plain import as_row
 from clinworld.schema.premise import Premise, premise_from_row
-from clinworld.schema.record import ChartFault, NoteOrigin, Record, record_from_row, record_to_row
+from clinworld.schema.record import ChartFault, NoteOrigin, Record
+from clinworld.schema.record_rows import record_from_row, record_to_row
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 from clinworld.core.text import Language, Wording
 from clinworld.schema.job import EpisodeKind
-from clinworld.schema.record import Record, record_from_row, record_to_row
+from clinworld.schema.record import Record
+from clinworld.schema.record_rows import record_from_row, record_to_row
 
 ProbeKind = Literal["false_premise", "no_op", "quant"]
 

@@ -44,6 +44,19 @@ class Patient:
 
 
 @dataclass(frozen=True, slots=True)
+class Presenting:
+    """A condition that shows itself during the course and stands in no record yet.
+
+    `presentation` is one of the condition's own; `onset_day` may lie before day 0; `severity` 0–1 scales its findings.
+    """
+
+    condition: str
+    presentation: str
+    onset_day: int
+    severity: float
+
+
+@dataclass(frozen=True, slots=True)
 class Premise:
     """One patient's truth. Days count from the first visit; `index_day` is T."""
 
@@ -78,6 +91,7 @@ class Premise:
     withheld_contexts: tuple[tuple[int, str, str], ...]  # (day, context as written, why it is not delivered)
     has_red_flag: bool = False  # the record shows a complaint up to T that needs prompt care
     clinician_warranted: bool | None = None  # whether a clinician must act where it was written, else None
+    presenting: Presenting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,5 +130,6 @@ def premise_from_row(row: dict[str, Any]) -> Premise:
             "distractor_axes": tuple(row["distractor_axes"]),
             "symptoms": tuple(PlannedSymptom(**symptom) for symptom in row["symptoms"]),
             "withheld_contexts": tuple((day, context, why) for day, context, why in row["withheld_contexts"]),
+            "presenting": Presenting(**row["presenting"]) if row.get("presenting") else None,
         }
     )

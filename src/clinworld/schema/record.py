@@ -4,7 +4,7 @@ The same types hold the whole chart (world, gold side) and a view of it (what an
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,83 @@ class Prescription:
 
 
 @dataclass(frozen=True, slots=True)
+class Dispensing:
+    """What a pharmacy handed out on a day, and for how many days it lasts if taken as ordered."""
+
+    day: int
+    drug: str
+    dose: float
+    unit: str
+    days_supplied: int
+
+
+@dataclass(frozen=True, slots=True)
+class Specimen:
+    """The circumstances of one laboratory draw. `comment` is an id of a lab factor the laboratory noticed, "" for none."""
+
+    day: int
+    minute_of_day: int
+    is_fasting: bool
+    site: str
+    platform: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class MethodChange:
+    """The day from which an analyte is measured on another platform."""
+
+    day: int
+    analyte: str
+    platform_before: str
+    platform_after: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingResult:
+    """The result of a test whose finding is no analyte: positive or negative, or a number as ticks of its last printed digit.
+
+    `is_positive` is None where only a number is reported; `ticks` is None where only the word is.
+    """
+
+    day: int
+    name: str
+    is_positive: bool | None
+    ticks: int | None
+    decimals: int
+
+
+@dataclass(frozen=True, slots=True)
+class PastPrescription:
+    """A drug taken before day 0; `last_day` is None when it was still in force on day 0."""
+
+    first_day: int
+    last_day: int | None
+    drug: str
+    dose: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class PastEvent:
+    """A documented event before day 0, with the kind of place that documented it."""
+
+    day: int
+    text: Wording
+    source: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """What was charted before day 0. All days are negative, ascending."""
+
+    visits: tuple[int, ...]
+    series: tuple[Series, ...]
+    prescriptions: tuple[PastPrescription, ...]
+    events: tuple[PastEvent, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """The patient header. Ids are knowledge ids."""
 
@@ -77,13 +154,21 @@ class Profile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """One patient's chart up to `last_day`. Series and notes stand in an order that tells nothing."""
+    """One patient's chart up to `last_day`. Series and notes stand in an order that tells nothing.
+
+    The last five are charted where a pack or a cohort asks for them; empty or None otherwise.
+    """
 
     profile: Profile
     last_day: int
     series: tuple[Series, ...]
     notes: tuple[Note, ...]
     prescriptions: tuple[Prescription, ...]
+    dispensing: tuple[Dispensing, ...] = ()
+    specimens: tuple[Specimen, ...] = ()
+    method_changes: tuple[MethodChange, ...] = ()
+    findings: tuple[FindingResult, ...] = ()
+    history: History | None = None
 
     def find(self, name: str) -> Series | None:
         """The series of that name, or None when nothing of the kind was charted."""
@@ -100,6 +185,11 @@ class Record:
             series=cut,
             notes=tuple(note for note in self.notes if note.day <= day),
             prescriptions=tuple(p for p in self.prescriptions if p.day <= day),
+            dispensing=tuple(each for each in self.dispensing if each.day <= day),
+            specimens=tuple(each for each in self.specimens if each.day <= day),
+            method_changes=tuple(each for each in self.method_changes if each.day <= day),
+            findings=tuple(each for each in self.findings if each.day <= day),
+            history=self.history,
         )
 
 
@@ -134,75 +224,3 @@ class Chart:
     origins: tuple[NoteOrigin, ...]
     acted: tuple[tuple[str, int], ...]  # declared mechanism → times it acted
     rows_used: tuple[str, ...]  # knowledge rows, "analytes:hba1c" form, sorted
-
-
-def record_to_row(record: Record) -> dict[str, Any]:
-    """The JSON form of a record: columnar, printed values as ticks."""
-    return {
-        "profile": {
-            "age_low": record.profile.age_low,
-            "age_high": record.profile.age_high,
-            "sex": record.profile.sex,
-            "bmi": record.profile.bmi,
-            "known_conditions": record.profile.known_conditions,
-            "goals": record.profile.goals,
-            "devices": record.profile.devices,
-        },
-        "last_day": record.last_day,
-        "series": [
-            {"name": s.name, "setting": s.setting, "unit": s.unit, "decimals": s.decimals, "days": s.days, "ticks": s.ticks}
-            for s in record.series
-        ],
-        "notes": [
-            {
-                "note_id": n.note_id,
-                "day": n.day,
-                "source": n.source,
-                "text": [n.text.en, n.text.zh],
-                "context": [n.context.en, n.context.zh] if n.context else None,
-                "is_as_written": n.is_as_written,
-            }
-            for n in record.notes
-        ],
-        "prescriptions": [[p.day, p.drug, p.dose, p.unit, p.frequency] for p in record.prescriptions],
-    }
-
-
-def record_from_row(row: dict[str, Any]) -> Record:
-    """The record in a JSON row written by `record_to_row`."""
-    profile = row["profile"]
-    return Record(
-        profile=Profile(
-            age_low=profile["age_low"],
-            age_high=profile["age_high"],
-            sex=profile["sex"],
-            bmi=profile["bmi"],
-            known_conditions=tuple(profile["known_conditions"]),
-            goals=tuple(profile["goals"]),
-            devices=tuple(profile["devices"]),
-        ),
-        last_day=row["last_day"],
-        series=tuple(
-            Series(
-                name=s["name"],
-                setting=s["setting"],
-                unit=s["unit"],
-                decimals=s["decimals"],
-                days=np.array(s["days"], dtype=np.int32),
-                ticks=np.array(s["ticks"], dtype=np.int64),
-            )
-            for s in row["series"]
-        ),
-        notes=tuple(
-            Note(
-                note_id=n["note_id"],
-                day=n["day"],
-                source=n["source"],
-                text=Wording(*n["text"]),
-                context=Wording(*n["context"]) if n["context"] else None,
-                is_as_written=n["is_as_written"],
-            )
-            for n in row["notes"]
-        ),
-        prescriptions=tuple(Prescription(*p) for p in row["prescriptions"]),
-    )
