@@ -71,6 +71,8 @@ FILES = {
     "packs/toy/README.md": "Hello\n",
     "packs/other/pack.yaml": "pack: other\n",
     "packs/other/plan.py": "A = 1\n",
+    "packs/apart/plan.py": "A = 1\n",
+    "packs/apart/texts.csv": "id,en,zh\na,b,c\n",
 }
 
 
@@ -146,6 +148,8 @@ RIGHT, SURE = "judge:right", "judge:sure"
         ("packs/toy/README.md", "Hello", "Hi", set()),
         ("packs/other/plan.py", "1", "2", set()),
         ("packs/other/pack.yaml", "other", "another", set()),
+        ("packs/apart/plan.py", "1", "2", set()),
+        ("packs/apart/texts.csv", "b", "x", set()),
     ],
 )
 def test_touching_a_file_moves_exactly_its_stamp(tree, name, former, later, expected):

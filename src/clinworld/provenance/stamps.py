@@ -28,6 +28,7 @@ _FOLDERS: tuple[tuple[str, StampName], ...] = (
     ("core/units.py", "world"),
     ("core/days.py", "world"),
     ("core/tables.py", "world"),
+    ("core/plain_yaml.py", "world"),
     ("schema", "world"),
     ("knowledge", "world"),
     ("world", "world"),
@@ -102,10 +103,8 @@ def compute_stamps(pack_folder: Path, *, knowledge: Sequence[Path] = (), package
         tree.add_all(stamp, tree.root, f"{tree.root}/{place}")
     for number, folder in enumerate(knowledge):
         tree.add_all("world", str(folder), str(folder), label=f"knowledge+{number}/")
-    packs = Path(package) / "packs"
-    shared = [path for path in sorted(packs.glob("*/")) if path.is_dir() and not (path / "pack.yaml").exists()]
-    for path in shared:
-        tree.add_pack(str(path), f"packs/{path.name}/")
+    for path in _shared_folders(tree, pack_folder):
+        tree.add_pack(path, f"packs/{path.rpartition('/')[2]}/")
     tree.add_pack(str(pack_folder), "pack/")
     blocks = _pack_blocks(pack_folder)
     for name, text in blocks.items():
@@ -215,6 +214,14 @@ def _files(place: str) -> list[str]:
         inside[:] = [name for name in inside if not name.startswith((".", "__pycache__"))]
         found += [f"{folder}/{name}" for name in names if not name.startswith((".", "README")) and not name.endswith(".pyc")]
     return sorted(found)
+
+
+def _shared_folders(tree: _Tree, pack_folder: Path) -> list[str]:
+    """The folders of the package that packs share (they hold no pack.yaml) and this pack's modules import, in name order."""
+    modules = [path for path in _files(str(pack_folder)) if path.endswith(".py")]
+    folders = {module.rpartition("/")[0] for path in modules for module in tree.imported(path, "packs")}
+    own = {str(pack_folder), f"{tree.root}/packs"}
+    return sorted(folder for folder in folders - own if not os.path.isfile(f"{folder}/pack.yaml"))
 
 
 def _pack_blocks(pack_folder: Path) -> dict[str, str]:
