@@ -1,13 +1,15 @@
 """Folders of added knowledge for tests: a sound row of each kind, with some of its cells replaced."""
 
 import csv
+from functools import lru_cache
 from pathlib import Path
 
 from clinworld.core.tables import load_csv
 from clinworld.knowledge.csv_tables import TABLES
+from clinworld.knowledge.load import FILE_KINDS, HERE, KINDS, Knowledge, load_knowledge
 
-HERE = Path(__file__).parent
-ZH = {row["id"]: row["zh"] for row in load_csv(HERE / "zh.csv", ("id", "zh"))}
+FOLDER = Path(__file__).parent
+ZH = {row["id"]: row["zh"] for row in load_csv(FOLDER / "zh.csv", ("id", "zh"))}
 ORIGIN = {"source": "authored", "status": "authored"}
 NAMES = {"name_en": "Sample", "name_zh": ZH["name"]}
 
@@ -42,17 +44,56 @@ SOUND: dict[str, dict[str, str]] = {
         **{"id": "sample", **NAMES, "min_change_frac": "0.05", "min_change_kg": "0.75", "persist_days": "56"},
         **{"smoothing_readings": "7", **ORIGIN},
     },
+    "symptoms": {
+        **{"id": "sample", "kind": "complaint", "system": "skin", **ORIGIN},
+        "wordings_en": "My elbows feel cold|Both my elbows are chilly|There is a chill about my elbows|My elbows are like ice",
+        "wordings_zh": "|".join(ZH[name] for name in ("say_one", "say_two", "say_three", "say_four")),
+    },
+    "symptom_shadows": {"id": "sample", "shadows": "sleep_decline|weight|acs", **ORIGIN},
+    "findings": {
+        **{"id": "sample", **NAMES, "aliases": "sample sign", "kind": "exam", "positive_en": "Seen", "positive_zh": ZH["found"]},
+        **{"negative_en": "Not seen", "negative_zh": ZH["not_found"], **ORIGIN},
+    },
+    "tests": {
+        **{"id": "sample", **NAMES, "measures": "alt|weight", "tier": "basic_lab", "alternatives": "alt", "availability": "hospital"},
+        **{"turnaround_days": "1", "specimen": "blood", "is_fasting": "false", **ORIGIN},
+    },
+    "tiers": {"id": "sample", **NAMES, "price": "3", **ORIGIN},
+    "specialties": {"id": "sample", **NAMES, "aliases": "sample clinic", **ORIGIN},
+    "comorbidities": {
+        **{"id": "obesity__sample", "a": "obesity", "b": "sample", "relation": "shared_cause", "share_low": "0.1", "share_high": "0.2"},
+        **ORIGIN,
+    },
+    "factors": {
+        **{"id": "sample", "kind": "method", **NAMES, "recognise_en": "Normal when drawn again", "recognise_zh": ZH["recognise"]},
+        **{"response_en": "Draw again", "response_zh": ZH["response"], **ORIGIN},
+    },
+    "factor_effects": {
+        **{"id": "sample__alt", "factor": "sample", "item": "alt", "moves": "up", "low": "5", "high": "10", "unit": "%", **ORIGIN},
+    },
+    "rule_facts": {
+        **{"id": "has_sample", **NAMES, "kind": "flag", "choices_en": "Sampled|Not sampled", **ORIGIN},
+        "choices_zh": f"{ZH['found']}|{ZH['not_found']}",
+    },
     "condition_labels": {"id": "sample", **NAMES, "aliases": "sample disease", "icd10cm": "E11.9", **ORIGIN},
     "parameters": {"id": "sample", "value": "1", "unit": "1", "meaning": "a number", **ORIGIN},
 }
 
-DRUG = (HERE / "sample_drug.yaml").read_text(encoding="utf-8")
+NEEDS = {"symptom_shadows": "symptoms", "comorbidities": "condition_labels", "factor_effects": "factors"}  # rows that a row names
 
-CONDITION = (HERE / "sample_condition.yaml").read_text(encoding="utf-8")
+DRUG = (FOLDER / "sample_drug.yaml").read_text(encoding="utf-8")
+
+CONDITION = (FOLDER / "sample_condition.yaml").read_text(encoding="utf-8")
+
+PROTOCOL = (FOLDER / "sample_protocol.yaml").read_text(encoding="utf-8")
+
+FILES = {"drugs": DRUG, "conditions": CONDITION, "protocols": PROTOCOL}
 
 
 def add_row(folder: Path, kind: str, /, **cells: str) -> Path:
-    """The folder with a sound row of a kind in it, `cells` replaced."""
+    """The folder with a sound row of a kind in it, `cells` replaced, and the row that it names."""
+    if kind in NEEDS:
+        add_row(folder, NEEDS[kind])
     shape = TABLES[kind]
     path = folder / shape.file if shape.file.endswith(".csv") else folder / shape.file / "sample.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +107,7 @@ def add_row(folder: Path, kind: str, /, **cells: str) -> Path:
 
 
 def add_file(folder: Path, kind: str, text: str, swap: tuple[str, str] = ("", "")) -> Path:
-    """The folder with a drug or disease file in it, one part of the text swapped."""
+    """The folder with a drug, disease or protocol file in it, one part of the text swapped."""
     assert swap[0] in text, swap
     path = folder / kind / "sample.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +115,27 @@ def add_file(folder: Path, kind: str, text: str, swap: tuple[str, str] = ("", ""
     return folder
 
 
+@lru_cache(maxsize=1)
+def read_package() -> Knowledge:
+    """The package's knowledge with every row parsed."""
+    knowledge = load_knowledge()
+    for kind in KINDS:
+        list(knowledge.table(kind).values())
+    return knowledge
+
+
+def read_with(folder: Path) -> Knowledge:
+    """The package's knowledge with the rows of a folder, unchecked; of the package's own only the tables that grow are parsed again."""
+    knowledge, own = Knowledge((HERE, folder)), read_package()
+    for kind in KINDS:
+        if kind in FILE_KINDS:
+            knowledge.table(kind)._rows.update(own.table(kind)._rows)
+        elif kind not in knowledge.added:
+            knowledge.__dict__[kind] = own.table(kind)
+    return knowledge
+
+
 def read_table(name: str) -> list[tuple[str, ...]]:
     """The rows of a CSV file of this folder below its header; cells keep their spaces."""
-    with (HERE / name).open(encoding="utf-8", newline="") as file:
+    with (FOLDER / name).open(encoding="utf-8", newline="") as file:
         return [tuple(row) for row in csv.reader(file)][1:]

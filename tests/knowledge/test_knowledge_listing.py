@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from extra_rows import add_row
+from extra_rows import add_row, read_with
 
 from clinworld.core.errors import UsageError
-from clinworld.knowledge.listing import KINDS, count_statuses, list_rows
-from clinworld.knowledge.load import load_knowledge
+from clinworld.knowledge.listing import KINDS, count_kinds, count_statuses, list_rows
+from clinworld.knowledge.load import Knowledge, load_knowledge
 from clinworld.knowledge.rows import STATUSES
 
 KNOWLEDGE = load_knowledge()
@@ -46,7 +46,39 @@ def test_a_drug_shows_each_effect_with_its_own_source_and_status() -> None:
 
 def test_a_disease_shows_its_levels_and_look_alikes() -> None:
     row = next(row for row in list_rows("conditions", KNOWLEDGE) if row.id == "masld")
-    assert {"levels.alt", "look_alikes.hepatitis_b"} <= {value.name for value in row.values}
+    shown = {value.name: value.value for value in row.values}
+    assert {"levels.alt", "look_alikes.hepatitis_b", "symptoms", "presentations", "prevalence.0", "findings.alt", "tests", "traps"} <= set(
+        shown
+    )
+    alike = KNOWLEDGE.conditions["masld"].look_alikes[0]
+    told = shown[f"look_alikes.{alike.condition}"]
+    assert alike.discriminator.zh in told and f"here {alike.told_apart_by.here}" in told
+
+
+def test_a_symptom_shows_its_wordings_in_both_languages() -> None:
+    row = next(row for row in list_rows("symptoms", KNOWLEDGE) if row.id == "tired")
+    words = KNOWLEDGE.symptoms["tired"].wordings
+    shown = {value.name: value.value for value in row.values}
+    assert (row.names.en, row.names.zh) == (words.en[0], words.zh[0])
+    assert all(text in shown["wordings"] for text in (*words.en, *words.zh))
+
+
+def test_a_rule_shows_when_it_holds() -> None:
+    row = next(row for row in list_rows("protocols", KNOWLEDGE) if row.id == "titrate_metformin")
+    shown = {value.name: value.value for value in row.values}
+    rule = KNOWLEDGE.protocols["titrate_metformin"].rules[0]
+    assert f"then {rule.then}" in shown[f"rules.{rule.id}"] and "when " in shown[f"rules.{rule.id}"]
+
+
+def test_each_kind_is_counted_with_its_sorts_and_its_shares() -> None:
+    counts = {count.kind: count for count in count_kinds(KNOWLEDGE)}
+    assert list(counts) == [*KINDS, "all"]
+    assert all(counts[kind].rows == len(KNOWLEDGE.table(kind)) for kind in KINDS)
+    events = KNOWLEDGE.events.values()
+    assert dict(counts["events"].sorts) == {kind: sum(row.kind == kind for row in events) for kind in ("benign", "life")}
+    assert sum(rows for _, rows in counts["conditions"].sorts) == counts["conditions"].rows
+    assert counts["analytes"].share("recalled") == pytest.approx(100)
+    assert counts["all"].share("checked") < counts["all"].share("recalled")
 
 
 def test_shares_by_status_add_up_to_a_hundred_for_each_kind() -> None:
@@ -57,10 +89,9 @@ def test_shares_by_status_add_up_to_a_hundred_for_each_kind() -> None:
 
 
 def test_an_added_row_counts_in_the_shares(tmp_path: Path) -> None:
-    def authored(kind: str, folder: Path | None) -> int:
-        found = [s.rows for s in count_statuses(load_knowledge(folder)) if (s.kind, s.status) == (kind, "authored")]
-        return sum(found)
+    def authored(kind: str, knowledge: Knowledge) -> int:
+        return sum(share.rows for share in count_statuses(knowledge) if (share.kind, share.status) == (kind, "authored"))
 
-    folder = add_row(tmp_path, "contexts")
-    assert authored("contexts", folder) == authored("contexts", None) + 1
-    assert authored("all", folder) == authored("all", None) + 1
+    added = read_with(add_row(tmp_path, "contexts"))
+    assert authored("contexts", added) == authored("contexts", KNOWLEDGE) + 1
+    assert authored("all", added) == authored("all", KNOWLEDGE) + 1

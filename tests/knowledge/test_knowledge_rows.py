@@ -29,6 +29,22 @@ def test_a_disease_gives_the_starting_level_of_everything_the_routine_panel_and_
     assert set(row.signals) <= given | derived
 
 
+@pytest.mark.parametrize(
+    ("kind", "least"),
+    [
+        *(("analytes", 99), ("streams", 34), ("conditions", 103), ("comorbidities", 55), ("tests", 90), ("factors", 30)),
+        *(("symptoms", 300), ("findings", 90), ("specialties", 10), ("tiers", 7), ("drugs", 59), ("protocols", 30)),
+    ],
+)
+def test_as_many_rows_are_there_as_are_promised(kind: str, least: int, knowledge: Knowledge) -> None:
+    assert len([row for row in knowledge.table(kind).values() if not getattr(row, "is_name_only", False)]) >= least
+
+
+def test_no_condition_drug_or_protocol_claims_a_clinical_review(knowledge: Knowledge) -> None:
+    rows = [*knowledge.conditions.values(), *knowledge.drugs.values(), *knowledge.protocols.values()]
+    assert {row.clinical_review for row in rows} == {"none"}
+
+
 @pytest.mark.parametrize("disease", PRIMARY)
 def test_a_drug_is_indicated_for_every_disease_a_case_may_be_about(disease: str, knowledge: Knowledge) -> None:
     assert [key for key, drug in knowledge.drugs.items() if disease in dict(drug.indications)]
@@ -44,8 +60,11 @@ def test_events_remain_for_a_patient_whatever_the_driver(driver: str, knowledge:
 @pytest.mark.parametrize(("word", "language"), read_table("device_words.csv"))
 def test_no_note_says_what_a_device_did_or_read_as_the_record_would_deny_it(word: str, language: str, knowledge: Knowledge) -> None:
     told = [row.text for row in knowledge.events.values()]
-    told += [alike.text for row in knowledge.conditions.values() for alike in row.look_alikes]
-    assert not [text for text in told if word in getattr(text, language).lower()]
+    said = [getattr(text, language) for text in told]
+    for row in knowledge.symptoms.values():
+        if row.kind == "complaint" and row.id not in knowledge.symptom_shadows:
+            said += getattr(row.wordings, language)
+    assert not [text for text in said if word in text.lower()]
 
 
 def test_what_happens_to_working_people_and_parents_of_schoolchildren_happens_at_their_age(knowledge: Knowledge) -> None:

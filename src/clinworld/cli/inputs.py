@@ -7,8 +7,8 @@ from clinworld.cli.console import Console
 from clinworld.cli.target import open_job
 from clinworld.core.errors import UsageError, allowed_values, nearest_match
 from clinworld.core.rng import Rng
-from clinworld.knowledge.listing import KINDS, list_rows
-from clinworld.knowledge.load import load_knowledge
+from clinworld.knowledge.listing import KINDS, KindCount, count_kinds, list_rows
+from clinworld.knowledge.load import Knowledge, load_knowledge
 from clinworld.run.build import list_cases
 from clinworld.world.in_force import list_in_force, write_out
 from clinworld.world.job_file import packaged_jobs, read_job
@@ -17,16 +17,25 @@ from clinworld.world.premise import derive_premise
 MOST_ROWS = 400
 
 
-def inputs(what: str, /, *, knowledge: Path | None = None, pack: tuple[Path, ...] = (), json: bool = False, quiet: bool = False) -> int:
+def inputs(
+    what: str | None = None,
+    /,
+    *,
+    knowledge: Path | None = None,
+    pack: tuple[Path, ...] = (),
+    json: bool = False,
+    quiet: bool = False,
+) -> int:
     """List what goes in: a kind of knowledge row, or the values in force in a job.
 
-    Knowledge rows are shown with value, unit, source and status; a job's values with how each came to be: written, default, derived
-    from another, or drawn.
+    Without a name: how many rows there are of each kind, and the shares of them by status. Knowledge rows are shown with value, unit,
+    source and status; a job's values with how each came to be: written, default, derived from another, or drawn.
 
     Parameters
     ----------
     what
-        conditions, drugs, analytes, streams, events, artifacts, sources, jobs and so on; or a job file or packaged name.
+        conditions, drugs, analytes, streams, symptoms, findings, tests, events, artifacts, protocols, comorbidities, factors, specialties,
+        sources, jobs and so on; or a job file or packaged name.
     knowledge
         A folder of further knowledge rows.
     pack
@@ -37,8 +46,10 @@ def inputs(what: str, /, *, knowledge: Path | None = None, pack: tuple[Path, ...
         Only the last line, and errors.
     """
     console = Console(as_json=json, quiet=quiet)
+    if what is None:
+        return _count_all(load_knowledge(knowledge), console)
     if not what.strip():
-        raise UsageError("inputs", "an empty name", allowed_values((*KINDS, "jobs"), most=30), do="Name a kind of row, or a job.")
+        raise UsageError("inputs", "an empty name", allowed_values((*KINDS, "jobs"), most=40), do="Name a kind of row, or a job.")
     if what == "jobs":
         return _list_jobs(console)
     if what in KINDS:
@@ -46,7 +57,7 @@ def inputs(what: str, /, *, knowledge: Path | None = None, pack: tuple[Path, ...
     if not Path(what).exists() and what not in [path.stem for path in packaged_jobs()] and "/" not in what and not what.endswith(".yaml"):
         options = (*KINDS, "jobs", *(path.stem for path in packaged_jobs()))
         raise UsageError(
-            "inputs", f"{what!r} is neither a kind nor a job", allowed_values(options, most=30), nearest=nearest_match(what, options)
+            "inputs", f"{what!r} is neither a kind nor a job", allowed_values(options, most=60), nearest=nearest_match(what, options)
         )
     return _list_job(what, knowledge, pack, console)
 
@@ -62,18 +73,44 @@ def _list_jobs(console: Console) -> int:
     return 0
 
 
+def _count_all(known: Knowledge, console: Console) -> int:
+    counts = count_kinds(known)
+    console.table([(count.kind, str(count.rows), _sorts(count), _shares(count)) for count in counts])
+    rows = sum(count.rows for count in counts if count.kind != "all")
+    everything = next(count for count in counts if count.kind == "all")
+    share = everything.share("checked")
+    console.finish(
+        f"{rows} rows of {len(counts) - 1} kinds; with the entries inside them {everything.rows}, {share:.1f} % of which are checked.",
+        {"kinds": [count.to_row() for count in counts]},
+    )
+    return 0
+
+
+def _sorts(count: KindCount) -> str:
+    return ", ".join(f"{rows} {sort.replace('_', ' ')}" for sort, rows in count.sorts)
+
+
+def _shares(count: KindCount) -> str:
+    return ", ".join(f"{share.status} {share.share_pct:.1f} %" for share in count.shares)
+
+
 def _list_kind(kind: str, knowledge: Path | None, console: Console) -> int:
-    rows = list_rows(kind, load_knowledge(knowledge))
+    known = load_knowledge(knowledge)
+    rows = list_rows(kind, known)
     for row in rows:
         console.say(f"{row.id}  {row.names.en} / {row.names.zh}")
         for name, value, unit in row.values:
             console.say(f"    {name} {value} {unit}".rstrip())
         console.say(f"    source {row.source}, status {row.status}")
     checked = sum(row.status == "checked" for row in rows)
-    console.finish(
-        f"{len(rows)} {kind}, {checked} of them checked.",
-        {"kind": kind, "rows": [row.to_row() for row in rows]},
-    )
+    told = f"{len(rows)} {kind}, {checked} of them checked."
+    document: dict[str, Any] = {"kind": kind, "rows": [row.to_row() for row in rows]}
+    if kind == "sources":
+        everything = next(count for count in count_kinds(known) if count.kind == "all")
+        share = everything.share("checked")
+        told += f" Of all {everything.rows} rows and entries that name one, {share:.1f} % are checked."
+        document["checked_share_pct"] = share
+    console.finish(told, document)
     return 0
 
 

@@ -5,6 +5,7 @@ the case and placed by the rest of the path; the transforms are our own, so no N
 """
 
 import hashlib
+import struct
 from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
@@ -22,7 +23,9 @@ _OCTAVES, _CELLS = 53, 64
 _PLACE_BITS = 46  # of the 52 bits of a mantissa, the first 6 name one of 64 cells
 _FIRST_CELL = (1021 - (_OCTAVES - 1)) * _CELLS  # 1021: exponent field of a float in [0.25, 0.5)
 
-_NO_BUFFER = np.zeros(4, dtype=np.uint64)
+State = tuple[int, ...]  # words of the generator's state: plain whole numbers are set much faster than an array's
+
+_NO_BUFFER = (0, 0, 0, 0)
 
 
 def _encode(parts: tuple[str | int, ...]) -> bytes:
@@ -34,20 +37,18 @@ def _encode(parts: tuple[str | int, ...]) -> bytes:
     return encoded
 
 
-def _as_words(raw: bytes) -> Words:
-    words = np.frombuffer(raw, dtype=">u8").astype(np.uint64)
-    words.flags.writeable = False  # shared by all series of the address
-    return words
+def _as_words(raw: bytes) -> State:
+    return struct.unpack(f">{len(raw) // 8}Q", raw)
 
 
 @lru_cache(maxsize=4096)
-def _key(seed: str, case_id: str) -> Words:
+def _key(seed: str, case_id: str) -> State:
     raw = hashlib.blake2b(_encode((seed, case_id)), digest_size=16).digest()
     return _as_words(raw)
 
 
 @lru_cache(maxsize=8192)
-def _place(path: tuple[str | int, ...]) -> Words:
+def _place(path: tuple[str | int, ...]) -> State:
     # The counter of a series' first block: the block number, then the path.
     raw = hashlib.blake2b(_encode(path), digest_size=24).digest()
     return _as_words(bytes(8) + raw)
@@ -93,7 +94,7 @@ class Series:
 
     __slots__ = ("_key", "_philox", "_place")
 
-    def __init__(self, philox: np.random.Philox, key: Words, place: Words) -> None:
+    def __init__(self, philox: np.random.Philox, key: State, place: State) -> None:
         self._philox, self._key, self._place = philox, key, place
 
     def words(self, n: int, *, start: int = 0) -> Words:
@@ -107,12 +108,11 @@ class Series:
         block, offset = divmod(start, 4)  # one Philox counter step yields four words
         counter = self._place
         if block:
-            counter = counter.copy()
-            counter[0] = block
+            counter = (block, *counter[1:])
         self._philox.state = {
             "bit_generator": "Philox",
-            "state": {"counter": counter, "key": self._key},
-            "buffer": _NO_BUFFER,
+            "state": {"counter": counter, "key": self._key},  # type: ignore[typeddict-item]  # any sequence of words is taken
+            "buffer": _NO_BUFFER,  # type: ignore[typeddict-item]  # as above
             "buffer_pos": 4,
             "has_uint32": 0,
             "uinteger": 0,

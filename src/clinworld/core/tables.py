@@ -1,38 +1,45 @@
 """Strict tables and YAML: what is not plainly one thing is an error, and every error names file and line.
 
-YAML is read from the event stream, so size, nodes and aliases are checked before anything is built. Only null, true, false, plain
-whole numbers and decimals are resolved; `1:40`, `No`, dates and the like stay text for the schema to refuse.
+YAML outside its plain part (`plain_yaml.py`) is read from the event stream, so size, nodes and aliases are checked before anything is
+built. Only null, true, false, plain whole numbers and decimals are resolved; `1:40`, `No`, dates and the like stay text for the schema
+to refuse.
 """
 
 import csv
 import io
-import math
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
 from clinworld.core.errors import ClinworldError, JobError, KnowledgeError, allowed_values, nearest_match
+from clinworld.core.plain_yaml import NotFinite, NotPlain, read_plain, read_scalar
 
 MAX_BYTES = 5_000_000
 MAX_NODES = 1_000_000
 MAX_DEPTH = 40
 _MOST_SHOWN = 60
 
-_WHOLE = re.compile(r"^[-+]?[0-9]{1,18}$")
-_DECIMAL = re.compile(r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][-+]?[0-9]+)?$")
-_NOT_FINITE = re.compile(r"^[-+]?\.(?:inf|nan)$", re.IGNORECASE)
-
 Place = tuple[str | int, ...]
 
 
-class Document(NamedTuple):
-    """A YAML document and the line (from 1) of each place in it, `("cases", 0, "raw", "sex")` for example."""
+@dataclass(frozen=True)
+class Document:
+    """A YAML document, and the line (from 1) of each place in it, `("cases", 0, "raw", "sex")` for example.
+
+    Lines are found when first asked for: only messages need them.
+    """
 
     value: Any
-    lines: dict[Place, int]
+    text: str = ""
+
+    @cached_property
+    def lines(self) -> dict[Place, int]:
+        """Line of each place; the document itself is the place ()."""
+        return _find_lines(self.text) if self.text else {(): 1}
 
 
 def place_text(place: Place) -> str:
@@ -86,7 +93,10 @@ def load_yaml(path: Path, *, error: type[ClinworldError] = JobError) -> Document
 
 def parse_yaml(text: str, name: str, *, error: type[ClinworldError] = JobError) -> Document:
     """The one document of strict YAML text; `name` is what messages call it."""
-    return _Reader(name, error).read(text)
+    try:
+        return Document(read_plain(text), text)
+    except NotPlain:
+        return _Reader(text, name, error).read()
 
 
 def _cut(text: str) -> str:
@@ -94,89 +104,101 @@ def _cut(text: str) -> str:
 
 
 class _Reader:
-    def __init__(self, name: str, error: type[ClinworldError]) -> None:
-        self.name, self.error = name, error
-        self.lines: dict[Place, int] = {}
+    def __init__(self, text: str, name: str, error: type[ClinworldError]) -> None:
+        self.text, self.name, self.error = text, name, error
         self.nodes = 0
 
     def fail(self, line: int, found: str, allowed: str = "", do: str = "") -> ClinworldError:
         return self.error(f"{self.name}, line {line}", found, allowed, do=do)
 
-    def read(self, text: str) -> Document:
+    def read(self) -> Document:
         try:
-            events = self._events(text)
-            next(events)  # stream start
-            first = next(events)
-            if isinstance(first, yaml.StreamEndEvent):
-                raise self.error(self.name, "no document", "one document is expected")
-            value = self._node(next(events), events, ())
-            next(events)  # document end
-            after = next(events)
-            if not isinstance(after, yaml.StreamEndEvent):
-                raise self.fail(
-                    after.start_mark.line + 1, "a second document", "one document is expected", "Remove everything after `---`."
-                )
+            return Document(self._document(), self.text)
         except yaml.YAMLError as problem:
             mark = getattr(problem, "problem_mark", None)
             line = mark.line + 1 if mark else 1
             what = getattr(problem, "problem", None) or str(problem).splitlines()[0]
             raise self.fail(line, f"not YAML ({what})", do="Check indentation, brackets and quotes on this line.") from None
-        return Document(value, self.lines)
 
-    def _events(self, text: str) -> Iterator[Any]:
-        event: Any
-        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            line = event.start_mark.line + 1
-            if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-                raise self.fail(line, "an anchor or alias", "anchors and aliases are not allowed", "Write the value out.")
-            if getattr(event, "tag", None) not in (None, "!"):
-                raise self.fail(line, f"a tag {event.tag!r}", "tags are not allowed", "Remove the tag.")
-            self.nodes += 1
-            if self.nodes > MAX_NODES:
-                raise self.fail(line, f"more than {MAX_NODES:,} values", f"at most {MAX_NODES:,} are read", "Split the file.")
-            yield event
+    def _document(self) -> Any:
+        self._next: Callable[[], Any] = yaml.CSafeLoader(self.text).get_event
+        self._next()  # stream start
+        if isinstance(self._next(), yaml.StreamEndEvent):
+            raise self.error(self.name, "no document", "one document is expected")
+        value = self._node(self._next(), 0)
+        self._next()  # document end
+        after: Any = self._next()
+        if not isinstance(after, yaml.StreamEndEvent):
+            raise self.fail(after.start_mark.line + 1, "a second document", "one document is expected", "Remove everything after `---`.")
+        return value
 
-    def _node(self, event: Any, events: Iterator[Any], place: Place) -> Any:
-        self.lines[place] = line = event.start_mark.line + 1
-        if len(place) > MAX_DEPTH:
-            raise self.fail(line, f"values nested deeper than {MAX_DEPTH}", do="Flatten the file.")
-        if isinstance(event, yaml.ScalarEvent):
-            return self._scalar(event, line)
-        if isinstance(event, yaml.SequenceStartEvent):
+    def _node(self, event: Any, depth: int) -> Any:
+        kind = event.__class__
+        if kind is yaml.AliasEvent or event.anchor is not None or event.tag is not None:
+            self._check_plain(event)
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise self.fail(_line(event), f"more than {MAX_NODES:,} values", f"at most {MAX_NODES:,} are read", "Split the file.")
+        if kind is yaml.ScalarEvent:
+            return self._scalar(event) if event.implicit[0] else event.value
+        if depth > MAX_DEPTH:
+            raise self.fail(_line(event), f"values nested deeper than {MAX_DEPTH}", do="Flatten the file.")
+        depth += 1
+        if kind is yaml.SequenceStartEvent:
             items: list[Any] = []
-            while not isinstance(event := next(events), yaml.SequenceEndEvent):
-                items.append(self._node(event, events, (*place, len(items))))
+            while (event := self._next()).__class__ is not yaml.SequenceEndEvent:
+                items.append(self._node(event, depth))
             return items
         mapping: dict[str, Any] = {}
-        while not isinstance(event := next(events), yaml.MappingEndEvent):
-            key_line = event.start_mark.line + 1
-            if not isinstance(event, yaml.ScalarEvent):
-                raise self.fail(key_line, "a key that is a list or mapping", "keys are words")
+        while (event := self._next()).__class__ is not yaml.MappingEndEvent:
+            if event.__class__ is not yaml.ScalarEvent:
+                self._check_plain(event)
+                raise self.fail(_line(event), "a key that is a list or mapping", "keys are words")
+            if event.anchor is not None or event.tag is not None:
+                self._check_plain(event)
             key = event.value
             if key in mapping:
-                raise self.fail(key_line, f"the key {_cut(key)!r} twice", "each key stands once", "Remove one of them.")
-            mapping[key] = self._node(next(events), events, (*place, key))
-            self.lines[(*place, key)] = key_line
+                raise self.fail(_line(event), f"the key {_cut(key)!r} twice", "each key stands once", "Remove one of them.")
+            mapping[key] = self._node(self._next(), depth)
         return mapping
 
-    def _scalar(self, event: Any, line: int) -> Any:
-        text: str = event.value
-        if not event.implicit[0]:
-            return text
-        if text in ("", "null", "~"):
-            return None
-        if text in ("true", "false"):
-            return text == "true"
-        if _WHOLE.match(text):
-            return int(text)
-        if _NOT_FINITE.match(text):
-            raise self.fail(line, text, "numbers are finite", "Write a number or leave the key out.")
-        if _DECIMAL.match(text):
-            number = float(text)
-            if not math.isfinite(number):
-                raise self.fail(line, _cut(text), "numbers are finite", "Write a smaller number.")
-            return number
-        return text
+    def _check_plain(self, event: Any) -> None:
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+            raise self.fail(_line(event), "an anchor or alias", "anchors and aliases are not allowed", "Write the value out.")
+        if event.tag not in (None, "!"):
+            raise self.fail(_line(event), f"a tag {event.tag!r}", "tags are not allowed", "Remove the tag.")
+
+    def _scalar(self, event: Any) -> Any:
+        try:
+            return read_scalar(event.value)
+        except NotFinite:
+            raise self.fail(_line(event), _cut(event.value), "numbers are finite", "Write a finite number or leave the key out.") from None
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1
+
+
+def _find_lines(text: str) -> dict[Place, int]:
+    """The line of each place of a text that has been read without error; a key's place has the line of the key."""
+    lines: dict[Place, int] = {}
+    events: Iterator[Any] = yaml.parse(text, Loader=yaml.CSafeLoader)
+
+    def walk(event: Any, place: Place) -> None:
+        lines.setdefault(place, _line(event))
+        if isinstance(event, yaml.SequenceStartEvent):
+            number = 0
+            while not isinstance(event := next(events), yaml.SequenceEndEvent):
+                walk(event, (*place, number))
+                number += 1
+        elif isinstance(event, yaml.MappingStartEvent):
+            while not isinstance(event := next(events), yaml.MappingEndEvent):
+                lines[(*place, event.value)] = _line(event)
+                walk(next(events), (*place, event.value))
+
+    next(events), next(events)  # starts of stream and document
+    walk(next(events), ())
+    return lines
 
 
 def load_csv(path: Path, columns: Iterable[str], *, error: type[ClinworldError] = KnowledgeError) -> list[dict[str, str]]:

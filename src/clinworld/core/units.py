@@ -1,5 +1,8 @@
 """Printed values: the one rounding rule of the package, and readable forms of UCUM codes."""
 
+import re
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -41,3 +44,28 @@ def readable_unit(ucum: str) -> str:
     ('mmHg', 'mmol/L')
     """
     return _READABLE.get(ucum, ucum)
+
+
+_PREFIXES = ("", "k", "d", "c", "m", "u", "n", "p", "f", "M", "G")
+_METRIC = ("g", "mol", "L", "U", "[IU]", "eq", "osm", "m", "m[Hg]", "Pa", "s", "Hz", "cal", "J", "W", "V", "kat")
+_PLAIN = ("%", "min", "h", "d", "wk", "mo", "a", "Cel", "deg", "[pH]", "[arb'U]", "10*")
+
+
+@lru_cache(maxsize=1)
+def _ucum_pattern() -> re.Pattern[str]:
+    atoms = [prefix + atom for atom in _METRIC for prefix in _PREFIXES] + list(_PLAIN)
+    atom = "|".join(map(re.escape, sorted(atoms, key=len, reverse=True)))
+    note = r"\{[!-z|~]+\}"
+    part = rf"(?:(?:(?:{atom})(?:-?[1-9][0-9]?)?|[1-9][0-9]*)(?:{note})?|{note})"
+    return re.compile(rf"/?(?:{part}|\({part}(?:[./]{part})*\))(?:[./](?:{part}|\({part}(?:[./]{part})*\)))*")
+
+
+def is_ucum(code: str) -> bool:
+    """Whether a unit is a UCUM code made of the atoms that laboratories and wearables use.
+
+    >>> is_ucum("mmol/L"), is_ucum("10*12/L"), is_ucum("mL/min/{1.73_m2}"), is_ucum("mg/(24.h)"), is_ucum("/min")
+    (True, True, True, True, True)
+    >>> is_ucum("mmol/l/"), is_ucum("mmHg"), is_ucum("points"), is_ucum("")
+    (False, False, False, False)
+    """
+    return _ucum_pattern().fullmatch(code) is not None

@@ -4,9 +4,11 @@ from clinworld.gates.case import CaseUnderCheck
 from clinworld.gates.item.ids_tell_nothing import FORM
 from clinworld.gates.item.notes_give_nothing_away import find_words
 from clinworld.gates.ledger_check import LedgerCheck, does_not_apply, passes
-from clinworld.knowledge.rows import BenignEvent
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import BenignEvent, Condition, Symptom
 from clinworld.knowledge.word_tables import RED_FLAGS, find_listed_word, texts_of
 from clinworld.schema.record import Note, NoteOrigin
+from clinworld.world.look_alikes import CALM, explained_symptoms, fits_patient
 
 
 def check_note(note: Note, origin: NoteOrigin | None, case: CaseUnderCheck) -> list[LedgerCheck]:
@@ -24,7 +26,7 @@ def check_note(note: Note, origin: NoteOrigin | None, case: CaseUnderCheck) -> l
     if origin is None:
         return checks
     if origin.kind == "real":
-        return [*checks, *_check_real(note, case)]
+        return [*checks, *_check_real(note, origin, case)]
     if origin.kind == "panel":
         known = origin.row in case.knowledge.analytes
         return [*checks, passes("traceable_to_a_row", known, origin.row or "no row")]
@@ -36,7 +38,21 @@ def _is_viewed(note: Note, case: CaseUnderCheck) -> bool:
     return shown == note if note.day <= case.item.record.last_day else shown is None
 
 
-def _check_real(note: Note, case: CaseUnderCheck) -> list[LedgerCheck]:
+def _check_presented(note: Note, origin: NoteOrigin, case: CaseUnderCheck) -> LedgerCheck:
+    """A symptom of the presenting condition, told in one of its wordings between onset and T."""
+    presenting, symptom = case.gold.premise.presenting, case.knowledge.symptoms.get(origin.row)
+    condition = case.knowledge.conditions.get(presenting.condition) if presenting else None
+    shapes = [each for each in condition.presentations if presenting and each.id == presenting.presentation] if condition else []
+    is_of_shape = any(origin.row in each.course for each in shapes)
+    said = (note.text.en, note.text.zh)
+    is_worded = symptom is not None and said in zip(symptom.wordings.en, symptom.wordings.zh, strict=False)
+    in_time = presenting is not None and presenting.onset_day <= note.day <= case.gold.premise.index_day
+    return passes("traceable_to_the_presentation", is_of_shape and is_worded and in_time, f"{origin.row}, day {note.day}")
+
+
+def _check_real(note: Note, origin: NoteOrigin, case: CaseUnderCheck) -> list[LedgerCheck]:
+    if origin.row:
+        return [_check_presented(note, origin, case)]
     told = [(s.day, s.text_en, s.text_zh) for s in case.gold.premise.symptoms]
     contexts = [(s.day, s.context_en, s.context_zh) for s in case.gold.premise.symptoms]
     context = (note.day, note.context.en, note.context.zh) if note.context else (note.day, "", "")
@@ -53,15 +69,39 @@ def _check_everyday(note: Note, origin: NoteOrigin, case: CaseUnderCheck) -> lis
         passes("no_collision_with_real", note.day not in case.real_days, f"day {note.day}"),
     ]
     if origin.kind == "look_alike":
-        condition = case.knowledge.conditions.get(origin.row)
-        known = condition is not None and any(row.text == note.text for row in condition.look_alikes)
-        return [*checks, passes("traceable_to_a_row", known, f"a look-alike of {origin.row or 'no condition'}")]
+        return [*checks, *_check_look_alike(note, case.knowledge.conditions.get(origin.row), case)]
     event = case.knowledge.events.get(origin.row)
     if event is None:
         return [*checks, passes("traceable_to_a_row", False, origin.row or "no row")]
     is_told = event.text == note.text and event.context == note.context
     checks.append(passes("traceable_to_a_row", is_told, event.id if is_told else f"not the text of {event.id}"))
     return [*checks, *_check_event(note, event, case)]
+
+
+def _check_look_alike(note: Note, condition: Condition | None, case: CaseUnderCheck) -> list[LedgerCheck]:
+    symptom = _find_told(note, condition, case.knowledge) if condition is not None else None
+    if condition is None or symptom is None:
+        return [passes("traceable_to_a_row", False, f"no complaint of {condition.id}" if condition else "no condition")]
+    premise, patient = case.gold.premise, case.gold.premise.patient
+    known = [case.knowledge.conditions[name] for name in (patient.disease, *patient.comorbidities) if name in case.knowledge.conditions]
+    resembles = [row.id for row in known if condition.id in [alike.condition for alike in row.look_alikes]]
+    shadows = case.knowledge.symptom_shadows.get(symptom.id)
+    meant = [*(shadows.shadows if shadows else ()), *([symptom.id] if symptom.id in explained_symptoms(premise, case.knowledge) else [])]
+    fits = condition not in known and fits_patient(symptom, patient) and fits_patient(condition, patient)
+    return [
+        passes(
+            "traceable_to_a_row", bool(resembles), f"{symptom.id} of {condition.id}, a look-alike of {', '.join(resembles) or 'nothing'}"
+        ),
+        passes("no_proxy_of_the_answer", not meant, ", ".join(meant) or "shadows nothing known"),
+        passes("plausible_for_the_patient", fits and condition.urgency in CALM, "age, sex, urgency, and not what the patient has"),
+    ]
+
+
+def _find_told(note: Note, condition: Condition, knowledge: Knowledge) -> Symptom | None:
+    """The complaint of a condition that a note tells in one of its wordings."""
+    rows = (knowledge.symptoms[entry.symptom] for entry in condition.symptoms)
+    said = (note.text.en, note.text.zh)
+    return next((row for row in rows if row.kind == "complaint" and said in zip(row.wordings.en, row.wordings.zh, strict=False)), None)
 
 
 def _check_event(note: Note, event: BenignEvent, case: CaseUnderCheck) -> list[LedgerCheck]:

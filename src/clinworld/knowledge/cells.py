@@ -1,30 +1,35 @@
 """One row of a knowledge file, read cell by cell: exact types, closed choices, and errors that name file, row and cell."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from clinworld.core.errors import KnowledgeError, allowed_values, nearest_match
 from clinworld.core.text import Wording
-from clinworld.knowledge.rows import STATUSES
+from clinworld.knowledge.condition_rows import Wordings
+from clinworld.knowledge.source_rows import STATUSES
 
 _ID = re.compile(r"^[a-z][A-Za-z0-9_]*$")  # capitals only because the driver names of the job contract have some
 
 
 class Cells:
-    """The cells of one row. `where` names the row, `hyperkalaemia.csv, line 4` for example.
+    """The cells of one row. `where` names the row, `hyperkalaemia.csv, line 4` for example, or finds its name when a message needs it.
 
     Values are text (CSV) or already typed (YAML); an empty cell is None, never zero. Several words in a CSV cell stand between `|`.
     """
 
-    def __init__(self, values: Mapping[str, Any], where: str) -> None:
-        self.values, self.where = values, where
+    def __init__(self, values: Mapping[str, Any], where: str | Callable[[], str]) -> None:
+        self.values, self._where = values, where
+
+    def where(self, column: str) -> str:
+        """File, row and column of a cell."""
+        name = self.values.get("id")
+        row = self._where if isinstance(self._where, str) else self._where()
+        return f"{row}{f' ({name})' if isinstance(name, str) and name else ''}, {column}"
 
     def fail(self, column: str, found: object, allowed: str, *, nearest: str | None = None, do: str = "") -> KnowledgeError:
         """The error for one cell of this row."""
-        name = self.values.get("id")
-        where = f"{self.where}{f' ({name})' if isinstance(name, str) and name else ''}, {column}"
-        return KnowledgeError(where, f"found {found!r}", allowed, nearest=nearest, do=do)
+        return KnowledgeError(self.where(column), f"found {found!r}", allowed, nearest=nearest, do=do)
 
     def word(self, column: str) -> str:
         """Text that may not be empty."""
@@ -59,6 +64,13 @@ class Cells:
             if parts.count(part) > 1:
                 raise self.fail(column, part, "each word stands once", do="Remove one of them.")
         return tuple(parts)
+
+    def some_words(self, column: str) -> tuple[str, ...]:
+        """As `words`, and at least one."""
+        words = self.words(column)
+        if not words:
+            raise self.fail(column, "", "at least one word", do="Fill the cell.")
+        return words
 
     def choice(self, column: str, options: Iterable[str], *, empty: bool = False) -> str:
         """One of a closed list; with `empty` also ""."""
@@ -126,6 +138,17 @@ class Cells:
             return None
         return self.wording(column)
 
+    def wordings(self, column: str) -> Wordings:
+        """The ways of saying it in `column_en` and `column_zh`; at least one in each."""
+        return Wordings(self.some_words(f"{column}_en"), self.some_words(f"{column}_zh"))
+
     def origin(self) -> tuple[str, str]:
         """The row's source id and status."""
         return self.word("source"), self.choice("status", STATUSES)
+
+    def check_one_of(self, columns: tuple[str, ...]) -> None:
+        """Raises KnowledgeError unless exactly one of the columns is filled."""
+        filled = [column for column in columns if self.values.get(column) not in (None, "", [])]
+        if len(filled) != 1:
+            found = ", ".join(filled) or "none of them"
+            raise self.fail(filled[-1] if filled else columns[0], found, f"exactly one of: {', '.join(columns)}")

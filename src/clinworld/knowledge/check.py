@@ -5,24 +5,62 @@
 
 from collections.abc import Callable, Iterator
 
-from clinworld.knowledge.check_names import check_codes, check_languages, check_loinc, check_names, check_repeated_texts
+from clinworld.knowledge.check_conditions import (
+    check_condition_findings,
+    check_deciding_symptoms,
+    check_look_alikes,
+    check_presentations,
+    check_told_apart,
+)
+from clinworld.knowledge.check_drugs import (
+    check_contraindications,
+    check_effects,
+    check_harms,
+    check_indications,
+    check_interactions,
+    check_ladders,
+    check_monitoring,
+)
+from clinworld.knowledge.check_names import (
+    check_codes,
+    check_languages,
+    check_loinc,
+    check_names,
+    check_repeated_texts,
+)
 from clinworld.knowledge.check_numbers import (
-    check_ages,
     check_bounds,
     check_diagnostic_limits,
     check_drivers,
-    check_effects,
-    check_ladders,
     check_levels,
     check_missing_days,
 )
 from clinworld.knowledge.check_references import (
     check_derived_streams,
-    check_indications,
-    check_look_alikes,
     check_references,
     check_sources,
     check_statuses,
+)
+from clinworld.knowledge.check_rules import check_protocols
+from clinworld.knowledge.check_tests import (
+    check_alternatives,
+    check_comorbidities,
+    check_factor_effects,
+    check_finding_kinds,
+    check_units,
+)
+from clinworld.knowledge.check_who import (
+    check_ages,
+    check_presentation_limits,
+    check_prevalence,
+    check_sexes,
+)
+from clinworld.knowledge.check_wordings import (
+    check_events_are_harmless,
+    check_wording_counts,
+    check_wordings_fit_the_teller,
+    check_wordings_mean_one_thing,
+    check_wordings_name_nothing,
 )
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.finding import Finding
@@ -34,17 +72,39 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
     check_indications,
     check_derived_streams,
     check_look_alikes,
-    check_bounds,
+    check_told_apart,
+    check_presentations,
+    check_deciding_symptoms,
+    check_condition_findings,
+    check_sexes,
+    check_presentation_limits,
+    check_prevalence,
     check_ages,
+    check_bounds,
     check_ladders,
     check_effects,
+    check_harms,
+    check_contraindications,
+    check_monitoring,
+    check_interactions,
     check_levels,
     check_diagnostic_limits,
     check_drivers,
     check_missing_days,
+    check_finding_kinds,
+    check_units,
+    check_alternatives,
+    check_factor_effects,
+    check_comorbidities,
     check_names,
     check_languages,
     check_repeated_texts,
+    check_wording_counts,
+    check_wordings_mean_one_thing,
+    check_wordings_name_nothing,
+    check_wordings_fit_the_teller,
+    check_events_are_harmless,
+    check_protocols,
     check_loinc,
     check_codes,
 )

@@ -2,19 +2,25 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
 
 from clinworld.core.text import Wording
-from clinworld.knowledge.load import KINDS, Knowledge, spoken_names
+from clinworld.knowledge.condition_rows import Wordings
+from clinworld.knowledge.load import KINDS, Knowledge
+from clinworld.knowledge.names import spoken_names
 from clinworld.knowledge.places import place_of
 from clinworld.schema.finding import Finding
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
+_WORD = re.compile(r"[a-z]{3}")
+_MEASURED = ("streams", "analytes", "findings")
 _LOINC = re.compile(r"^([0-9]{1,7})-([0-9])$")
 
 
 def check_names(knowledge: Knowledge) -> Iterator[Finding]:
-    """No id, name or alias of a kind stands for two things, whatever its case; streams and analytes share one set of names."""
-    for kinds in (("streams", "analytes"), *((kind,) for kind in KINDS if kind not in ("streams", "analytes"))):
+    """No id, name or alias of a kind stands for two things, whatever its case; streams, analytes and findings share one set of names."""
+    for kinds in (_MEASURED, *((kind,) for kind in KINDS if kind not in _MEASURED)):
         owner: dict[str, str] = {}
         for kind in kinds:
             for key, row in knowledge.table(kind).items():
@@ -26,26 +32,23 @@ def check_names(knowledge: Knowledge) -> Iterator[Finding]:
 
 
 def check_languages(knowledge: Knowledge) -> Iterator[Finding]:
-    """The English text holds no Chinese character and the Chinese text at least one."""
+    """The English text holds no Chinese character and the Chinese text at least one, unless both are one code."""
     for place, wording in _wordings(knowledge):
         if _HAN.search(wording.en):
             yield Finding("both_languages_native", place, repr(wording.en), "English in the English text")
-        if not _HAN.search(wording.zh):
+        if not _HAN.search(wording.zh) and (wording.zh != wording.en or _WORD.search(wording.zh)):
             yield Finding("both_languages_native", place, repr(wording.zh), "Chinese in the Chinese text")
 
 
 def check_repeated_texts(knowledge: Knowledge) -> Iterator[Finding]:
-    """No two events, and no two look-alikes of one condition, are told in the same words."""
-    groups = {"events": [(place_of(knowledge, "events", key, "text"), row.text) for key, row in knowledge.events.items()]}
-    for key, condition in knowledge.conditions.items():
-        groups[key] = [(place_of(knowledge, "conditions", key, f"look_alikes ({a.condition})"), a.text) for a in condition.look_alikes]
-    for texts in groups.values():
-        seen: dict[str, str] = {}
-        for place, wording in texts:
-            for text in (wording.en.casefold(), wording.zh):
-                if text in seen:
-                    yield Finding("text_stands_once", place, repr(text), f"said already by {seen[text]}")
-                seen.setdefault(text, place)
+    """No two events are told in the same words."""
+    seen: dict[str, str] = {}
+    for key, row in knowledge.events.items():
+        place = place_of(knowledge, "events", key, "text")
+        for text in (row.text.en.casefold(), row.text.zh):
+            if text in seen:
+                yield Finding("text_stands_once", place, repr(text), f"said already by {seen[text]}")
+            seen.setdefault(text, place)
 
 
 def check_loinc(knowledge: Knowledge) -> Iterator[Finding]:
@@ -99,13 +102,24 @@ def has_loinc_check_digit(code: str) -> bool:
 
 
 def _wordings(knowledge: Knowledge) -> Iterator[tuple[str, Wording]]:
+    """Every text of every row, with its place."""
     for kind in KINDS:
         for key, row in knowledge.table(kind).items():
-            for cell in ("names", "text", "context", "explains"):
-                wording = getattr(row, cell, None)
-                if isinstance(wording, Wording):
-                    yield place_of(knowledge, kind, key, cell), wording
-    for key, condition in knowledge.conditions.items():
-        for alike in condition.look_alikes:
-            place = place_of(knowledge, "conditions", key, f"look_alikes ({alike.condition})")
-            yield from ((place, alike.text), (place, alike.discriminator))
+            for cell, wording in _texts_in(row):
+                yield place_of(knowledge, kind, key, cell), wording
+
+
+def _texts_in(row: Any) -> Iterator[tuple[str, Wording]]:
+    """The texts of a row and of what stands in it, each with its cell."""
+    for each in fields(row):
+        value = getattr(row, each.name)
+        if isinstance(value, Wording):
+            yield each.name, value
+        elif isinstance(value, Wordings):
+            yield from ((f"{each.name}[{number}]", Wording(*pair)) for number, pair in enumerate(zip(value.en, value.zh, strict=False)))
+        elif isinstance(value, tuple):
+            for number, entry in enumerate(value):
+                if isinstance(entry, Wording):
+                    yield f"{each.name}[{number}]", entry
+                elif is_dataclass(entry):
+                    yield from ((f"{each.name}[{number}].{cell}", wording) for cell, wording in _texts_in(entry))

@@ -8,11 +8,15 @@ from clinworld.knowledge.places import place_of
 from clinworld.knowledge.rows import Analyte, Stream
 from clinworld.schema.finding import Finding
 
+_INSIDE = ("ref_low_m", "ref_high_m", "ref_low_f", "ref_high_f", "ref_low", "ref_high", "cut", "mean_m", "mean_f", "diagnostic_high")
+
 
 def check_bounds(knowledge: Knowledge) -> Iterator[Finding]:
-    """Bounds rise and stand on the printed grid; reference limits, means and diagnostic limits lie inside them."""
-    for kind in ("analytes", "streams"):
+    """Bounds rise and stand on the printed grid; reference limits, cuts, means and diagnostic limits lie inside them."""
+    for kind in ("analytes", "streams", "findings"):
         for key, row in knowledge.table(kind).items():
+            if row.hard_low is None or row.hard_high is None or row.decimals is None:
+                continue
             if not row.hard_low < row.hard_high:
                 allowed = f"hard_high above {row.hard_low:g}"
                 yield Finding("bounds_in_order", place_of(knowledge, kind, key, "hard_high"), f"{row.hard_high:g}", allowed)
@@ -22,58 +26,16 @@ def check_bounds(knowledge: Knowledge) -> Iterator[Finding]:
                     yield Finding(
                         "bounds_printable", place_of(knowledge, kind, key, cell), f"{value:g}", f"a value of {row.decimals} decimals"
                     )
-            for cell in ("ref_low_m", "ref_high_m", "ref_low_f", "ref_high_f", "mean_m", "mean_f", "diagnostic_high"):
+            for cell in _INSIDE:
                 inside = getattr(row, cell, None)
                 if inside is not None and not row.hard_low <= inside <= row.hard_high:
                     allowed = f"{row.hard_low:g} to {row.hard_high:g}"
                     yield Finding("bounds_in_order", place_of(knowledge, kind, key, cell), f"{inside:g}", allowed)
-    for key, analyte in knowledge.analytes.items():
-        for low, high, sex in ((analyte.ref_low_m, analyte.ref_high_m, "m"), (analyte.ref_low_f, analyte.ref_high_f, "f")):
-            if low is not None and high is not None and low >= high:
-                yield Finding(
-                    "bounds_in_order", place_of(knowledge, "analytes", key, f"ref_high_{sex}"), f"{high:g}", f"above ref_low_{sex}, {low:g}"
-                )
-
-
-def check_ages(knowledge: Knowledge) -> Iterator[Finding]:
-    """An age range starts before it ends."""
-    for kind in ("events", "conditions"):
-        for key, row in knowledge.table(kind).items():
-            if row.age_low is not None and row.age_high is not None and row.age_low >= row.age_high:
-                yield Finding("ages_in_order", place_of(knowledge, kind, key, "age_high"), str(row.age_high), f"above {row.age_low}")
-
-
-def check_ladders(knowledge: Knowledge) -> Iterator[Finding]:
-    """A ladder has doses above zero that rise, and a waiting time between steps where there is more than one."""
-    for key, drug in knowledge.drugs.items():
-        place = place_of(knowledge, "drugs", key, "ladder")
-        full = ", ".join(f"{dose:g}" for dose in drug.ladder)
-        if not drug.ladder:
-            yield Finding("ladder_rises", place, "no dose", "at least one dose")
-        for number, (low, high) in enumerate(zip((0.0, *drug.ladder), drug.ladder, strict=False)):
-            if high <= low:
-                yield Finding(
-                    "ladder_rises", f"{place}[{number}]", f"{high:g} after {low:g}", f"a ladder must rise; the full ladder: {full}"
-                )
-
-
-def check_effects(knowledge: Knowledge) -> Iterator[Finding]:
-    """An effect belongs to a dose of the ladder, and its unit is the item's own, pp or %; each effect stands once."""
-    for key, drug in knowledge.drugs.items():
-        seen: set[tuple[str, float | None, str]] = set()
-        for number, effect in enumerate(drug.effects):
-            place = place_of(knowledge, "drugs", key, f"effects[{number}] ({effect.item})")
-            if effect.dose is not None and effect.dose not in drug.ladder:
-                full = ", ".join(f"{dose:g}" for dose in drug.ladder)
-                yield Finding("effect_is_usable", f"{place}, dose", f"{effect.dose:g}", f"a dose of the ladder: {full}")
-            row = knowledge.analytes.get(effect.item) or knowledge.streams.get(effect.item)
-            units = ("%", "pp" if row is not None and row.ucum == "%" else row.ucum if row is not None else "")
-            if effect.unit not in units:
-                yield Finding("effect_is_usable", f"{place}, unit", effect.unit, " or ".join(units))
-            address = (effect.item, effect.dose, effect.population)
-            if address in seen:
-                yield Finding("effect_is_usable", place, "the same item, dose and population again", "each stands once")
-            seen.add(address)
+            for ending in ("", "_m", "_f"):
+                low, high = getattr(row, f"ref_low{ending}", None), getattr(row, f"ref_high{ending}", None)
+                if low is not None and high is not None and low >= high:
+                    place = place_of(knowledge, kind, key, f"ref_high{ending}")
+                    yield Finding("bounds_in_order", place, f"{high:g}", f"above ref_low{ending}, {low:g}")
 
 
 def check_levels(knowledge: Knowledge) -> Iterator[Finding]:

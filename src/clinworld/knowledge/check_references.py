@@ -1,6 +1,8 @@
 """Ids that point to other rows must resolve, and a row may not claim a better status than its source."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from clinworld.core.errors import nearest_match
 from clinworld.knowledge.load import Knowledge
@@ -9,13 +11,12 @@ from clinworld.knowledge.rows import STATUSES
 from clinworld.schema.finding import Finding
 
 DOSE = "dose"  # what a driver may be observed in besides streams
-FEWEST_LOOK_ALIKES = 2
 
 
 def check_sources(knowledge: Knowledge) -> Iterator[Finding]:
     """Every named source stands in sources.csv."""
     for claim in claims(knowledge):
-        yield from _unknown("source_exists", f"{claim.place}, source", (claim.source,), knowledge.sources, "sources.csv")
+        yield from find_unknown("source_exists", f"{claim.place}, source", (claim.source,), knowledge.sources, "sources.csv")
 
 
 def check_statuses(knowledge: Knowledge) -> Iterator[Finding]:
@@ -27,54 +28,113 @@ def check_statuses(knowledge: Knowledge) -> Iterator[Finding]:
             yield Finding("status_not_raised", f"{claim.place}, status", claim.status, allowed)
 
 
+@dataclass(frozen=True, slots=True)
+class _Pointer:
+    """A cell of a kind of row that names other rows: which ids stand in it, and where they must be found."""
+
+    kind: str
+    cell: str
+    ids: Callable[[Any], Iterable[str]]
+    to: str
+
+
+def _each(field: str, name: str) -> Callable[[Any], Iterable[str]]:
+    """The ids that stand under `name` in the entries of a field."""
+    return lambda row: [value for entry in getattr(row, field) if (value := getattr(entry, name))]
+
+
+def _one(field: str) -> Callable[[Any], Iterable[str]]:
+    return lambda row: (getattr(row, field),) if getattr(row, field) else ()
+
+
+def _all(field: str) -> Callable[[Any], Iterable[str]]:
+    return lambda row: getattr(row, field)
+
+
+def _told_apart(field: str) -> Callable[[Any], Iterable[str]]:
+    return lambda row: [name for alike in row.look_alikes if (name := getattr(alike.told_apart_by, field))]
+
+
+_POINTERS = (
+    _Pointer("devices", "reports", _all("reports"), "a stream or an analyte group"),
+    _Pointer("streams", "devices", _all("devices"), "a device"),
+    _Pointer("artifacts", "needs", _all("needs"), "a device"),
+    _Pointer("artifacts", "series", _one("series"), "a stream"),
+    _Pointer("drivers", "observed_in", lambda row: [name for name in row.observed_in if name != DOSE], "a stream"),
+    _Pointer("drivers", "evidence", _one("evidence"), "a stream"),
+    _Pointer("events", "shadows", _all("shadows"), "a driver or condition"),
+    _Pointer("symptom_shadows", "id", _one("id"), "a symptom"),
+    _Pointer("symptom_shadows", "shadows", _all("shadows"), "a driver, condition, stream or analyte"),
+    _Pointer("tests", "measures", _all("measures"), "an analyte, stream or finding"),
+    _Pointer("tests", "tier", _one("tier"), "a price tier"),
+    _Pointer("tests", "alternatives", _all("alternatives"), "a test"),
+    _Pointer("comorbidities", "a", _one("a"), "a condition"),
+    _Pointer("comorbidities", "b", _one("b"), "a condition"),
+    _Pointer("factor_effects", "factor", _one("factor"), "a factor"),
+    _Pointer("factor_effects", "item", _one("item"), "an analyte, stream or finding"),
+    _Pointer("conditions", "specialty", _one("specialty"), "a specialty"),
+    _Pointer("conditions", "signals", _all("signals"), "a stream or analyte"),
+    _Pointer("conditions", "levels", _each("levels", "item"), "a stream or analyte"),
+    _Pointer("conditions", "symptoms", _each("symptoms", "symptom"), "a symptom"),
+    _Pointer("conditions", "findings", _each("findings", "item"), "an analyte, stream or finding"),
+    _Pointer("conditions", "red_flags", _each("red_flags", "symptom"), "a symptom"),
+    _Pointer("conditions", "red_flags", _each("red_flags", "item"), "an analyte, stream or finding"),
+    _Pointer(
+        "conditions",
+        "told_apart_by",
+        lambda row: [a.told_apart_by.item for a in row.look_alikes if a.told_apart_by.item],
+        "an analyte, stream or finding",
+    ),
+    _Pointer(
+        "conditions",
+        "told_apart_by",
+        lambda row: [a.told_apart_by.symptom for a in row.look_alikes if a.told_apart_by.symptom],
+        "a symptom",
+    ),
+    _Pointer("conditions", "told_apart_by", _told_apart("drug"), "a drug"),
+    _Pointer("conditions", "tests", lambda row: (*row.tests.first_line, *row.tests.confirmatory), "a test"),
+    _Pointer("drugs", "effects", _each("effects", "item"), "a stream or analyte"),
+    _Pointer("drugs", "monitoring", _each("monitoring", "item"), "an analyte, stream, finding or test"),
+    _Pointer("drugs", "adverse_effects", _each("adverse_effects", "symptom"), "a symptom"),
+    _Pointer("drugs", "adverse_effects", _each("adverse_effects", "item"), "an analyte, stream or finding"),
+    _Pointer("drugs", "contraindications", _each("contraindications", "condition"), "a condition"),
+    _Pointer("drugs", "contraindications", _each("contraindications", "item"), "an analyte, stream, finding or rule fact"),
+    _Pointer("drugs", "interactions", _each("interactions", "drug"), "a drug"),
+)
+
+
 def check_references(knowledge: Knowledge) -> Iterator[Finding]:
-    """Devices, streams, analytes, drivers and conditions that rows name exist."""
-    items = {*knowledge.streams, *knowledge.analytes}
+    """Every id that a row names in another table or file exists there."""
+    known = _known_ids(knowledge)
+    for pointer in _POINTERS:
+        for key, row in knowledge.table(pointer.kind).items():
+            place = place_of(knowledge, pointer.kind, key, pointer.cell)
+            yield from find_unknown("id_resolves", place, pointer.ids(row), known[pointer.to], pointer.to)
+
+
+def _known_ids(knowledge: Knowledge) -> dict[str, Collection[str]]:
+    """The ids there are, by what a message calls them."""
+    series = {**knowledge.streams, **knowledge.analytes}
+    causes = {**dict.fromkeys(knowledge.drivers), **dict.fromkeys(knowledge.conditions)}
     groups = {analyte.group for analyte in knowledge.analytes.values()}
-    for key, device in knowledge.devices.items():
-        place = place_of(knowledge, "devices", key, "reports")
-        yield from _unknown("id_resolves", place, device.reports, {*knowledge.streams, *groups}, "a stream or an analyte group")
-    for key, stream in knowledge.streams.items():
-        yield from _unknown("id_resolves", place_of(knowledge, "streams", key, "devices"), stream.devices, knowledge.devices, "a device")
-    for key, artifact in knowledge.artifacts.items():
-        yield from _unknown("id_resolves", place_of(knowledge, "artifacts", key, "needs"), artifact.needs, knowledge.devices, "a device")
-        yield from _unknown(
-            "id_resolves", place_of(knowledge, "artifacts", key, "series"), (artifact.series,), knowledge.streams, "a stream"
-        )
-    for key, driver in knowledge.drivers.items():
-        seen = tuple(name for name in driver.observed_in if name != DOSE)
-        yield from _unknown("id_resolves", place_of(knowledge, "drivers", key, "observed_in"), seen, knowledge.streams, "a stream")
-        if driver.evidence:
-            place = place_of(knowledge, "drivers", key, "evidence")
-            yield from _unknown("id_resolves", place, (driver.evidence,), knowledge.streams, "a stream")
-    for key, event in knowledge.events.items():
-        place = place_of(knowledge, "events", key, "shadows")
-        yield from _unknown("id_resolves", place, event.shadows, {*knowledge.drivers, *knowledge.conditions}, "a driver or condition")
-    for key, condition in knowledge.conditions.items():
-        yield from _unknown(
-            "id_resolves", place_of(knowledge, "conditions", key, "signals"), condition.signals, items, "a stream or analyte"
-        )
-        levels = tuple(level.item for level in condition.levels)
-        yield from _unknown("id_resolves", place_of(knowledge, "conditions", key, "levels"), levels, items, "a stream or analyte")
-    for key, drug in knowledge.drugs.items():
-        moved = tuple(effect.item for effect in drug.effects)
-        yield from _unknown("id_resolves", place_of(knowledge, "drugs", key, "effects"), moved, items, "a stream or analyte")
-
-
-def check_indications(knowledge: Knowledge) -> Iterator[Finding]:
-    """A drug is indicated for conditions that exist, at a top dose on its ladder; off-label uses are among them."""
-    for key, drug in knowledge.drugs.items():
-        place = place_of(knowledge, "drugs", key, "indications")
-        named = tuple(condition for condition, _ in drug.indications)
-        if not named:
-            yield Finding("indication_exists", place, "no indication", "at least one condition")
-        yield from _unknown("indication_exists", place, named, knowledge.conditions, "a condition")
-        yield from _unknown(
-            "indication_exists", place_of(knowledge, "drugs", key, "off_label"), drug.off_label, named, "an indication of the drug"
-        )
-        for condition, top in drug.indications:
-            if top not in drug.ladder:
-                yield Finding("indication_exists", f"{place} ({condition})", f"{top:g}", f"a dose of the ladder: {_doses(drug.ladder)}")
+    return {
+        "a stream": knowledge.streams,
+        "a device": knowledge.devices,
+        "a condition": knowledge.conditions,
+        "a symptom": knowledge.symptoms,
+        "a test": knowledge.tests,
+        "a price tier": knowledge.tiers,
+        "a specialty": knowledge.specialties,
+        "a factor": knowledge.factors,
+        "a drug": knowledge.drugs,
+        "a stream or analyte": series,
+        "a stream or an analyte group": {**knowledge.streams, **dict.fromkeys(groups)},
+        "a driver or condition": causes,
+        "a driver, condition, stream or analyte": {**causes, **series},
+        "an analyte, stream or finding": knowledge.items,
+        "an analyte, stream, finding or rule fact": {**dict.fromkeys(knowledge.items), **dict.fromkeys(knowledge.rule_facts)},
+        "an analyte, stream, finding or test": {**dict.fromkeys(knowledge.items), **dict.fromkeys(knowledge.tests)},
+    }
 
 
 def check_derived_streams(knowledge: Knowledge) -> Iterator[Finding]:
@@ -87,7 +147,7 @@ def check_derived_streams(knowledge: Knowledge) -> Iterator[Finding]:
             allowed = "parent with intercepts and slope or with derived_by, or none of them"
             yield Finding("derived_stream_is_whole", place, repr(stream.parent), allowed)
         elif stream.parent:
-            yield from _unknown("derived_stream_is_whole", place, (stream.parent,), knowledge.streams, "a stream")
+            yield from find_unknown("derived_stream_is_whole", place, (stream.parent,), knowledge.streams, "a stream")
             parent = knowledge.streams.get(stream.parent)
             if parent is not None and parent.parent:
                 yield Finding("derived_stream_is_whole", place, f"{stream.parent}, itself derived", "a stream that is measured")
@@ -95,23 +155,8 @@ def check_derived_streams(knowledge: Knowledge) -> Iterator[Finding]:
                 yield Finding("derived_stream_is_whole", place, f"scale {stream.scale}", "linear, as its line is")
 
 
-def check_look_alikes(knowledge: Knowledge) -> Iterator[Finding]:
-    """Look-alikes are conditions, and a disease a case may be about has at least two."""
-    for key, condition in knowledge.conditions.items():
-        place = place_of(knowledge, "conditions", key, "look_alikes")
-        names = tuple(alike.condition for alike in condition.look_alikes)
-        yield from _unknown("look_alikes_known", place, names, {*knowledge.conditions} - {key}, "another condition")
-        if condition.is_primary and len(set(names)) < FEWEST_LOOK_ALIKES:
-            yield Finding("look_alikes_known", place, f"{len(set(names))} look-alikes", f"at least {FEWEST_LOOK_ALIKES}")
-
-
-def _unknown(check: str, place: str, names: Iterable[str], known: Iterable[str], what: str) -> Iterator[Finding]:
-    options = tuple(known)
+def find_unknown(check: str, place: str, names: Iterable[str], known: Collection[str], what: str) -> Iterator[Finding]:
     for name in names:
-        if name not in options:
-            nearest = nearest_match(name, options)
+        if name not in known:
+            nearest = nearest_match(name, known)
             yield Finding(check, place, repr(name), f"an id of {what}" + (f"; nearest: {nearest!r}" if nearest else ""))
-
-
-def _doses(ladder: tuple[float, ...]) -> str:
-    return ", ".join(f"{dose:g}" for dose in ladder)

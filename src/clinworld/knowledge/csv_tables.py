@@ -1,49 +1,306 @@
-"""The CSV tables of knowledge: file, columns and the reader of a row. A new column is added here, in `csv_rows.py` and in `rows.py`."""
+"""The CSV tables of knowledge: file, and how each column is read. A new column is a line here and a field of its row class."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
-from clinworld.knowledge import csv_rows as read
 from clinworld.knowledge.cells import Cells
+from clinworld.knowledge.rows import (
+    Analyte,
+    ArtifactRow,
+    BenignEvent,
+    Comorbidity,
+    Condition,
+    ContextPhrase,
+    Device,
+    Driver,
+    FindingKind,
+    LabFactor,
+    LabFactorEffect,
+    OrderableTest,
+    OrderedTests,
+    OutcomeRule,
+    Parameter,
+    PriceTier,
+    Source,
+    Specialty,
+    Stream,
+    Symptom,
+    SymptomShadow,
+)
+from clinworld.knowledge.rule_reader import read_rule_fact
+from clinworld.knowledge.shapes import (
+    DOTTED_ID,
+    FLAG,
+    ID,
+    MAYBE_AGE,
+    MAYBE_SEX,
+    MAYBE_WORDING,
+    SOME_WORDS,
+    STATUS,
+    TEXT,
+    WORD,
+    WORDING,
+    WORDINGS,
+    WORDS,
+    Shape,
+    choice,
+    maybe_choice,
+    maybe_number,
+    maybe_whole,
+    named,
+    number,
+    options_of,
+    sourced,
+    whole,
+)
+
+DEVICES = ("smart_scale", "clinic_scale", "wearable", "cgm", "bp_cuff", "lab_panel")
+NUMBER, MAYBE_NUMBER, DECIMALS, SHARE = number(), maybe_number(), whole(0, 4), number(0, 1)
+
+
+class RowReader(Protocol):
+    """What reads the rows of a table: a Shape, or another reader with its columns."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of its table."""
+        ...
+
+    def read(self, cells: Cells) -> Any:
+        """The row in some cells."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """One CSV table: file name (a folder of files when it has no suffix), columns, and the reader of a row."""
+    """One CSV table: file name (a folder of files when it has no suffix), and what reads its rows."""
 
     file: str
-    columns: tuple[str, ...]
-    read: Callable[[Cells], Any]
+    shape: RowReader
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns its header holds."""
+        return self.shape.columns
 
 
-def _table(file: str, columns: str, reader: Callable[[Cells], Any]) -> TableShape:
-    return TableShape(file, tuple(columns.split()), reader)
+_ANALYTE = named(
+    Analyte,
+    aliases=WORDS,
+    loinc=TEXT,
+    ucum=WORD,
+    decimals=DECIMALS,
+    ref_low_m=MAYBE_NUMBER,
+    ref_high_m=MAYBE_NUMBER,
+    ref_low_f=MAYBE_NUMBER,
+    ref_high_f=MAYBE_NUMBER,
+    cv_within_pct=maybe_number(0, 200),
+    cv_between_pct=maybe_number(0, 300),
+    cv_analytic_pct=maybe_number(0, 100),
+    hard_low=NUMBER,
+    hard_high=NUMBER,
+    group=ID,
+    per_kg=MAYBE_NUMBER,
+    half_time_days=maybe_number(0),
+    derived_by=TEXT,
+    diagnostic_high=MAYBE_NUMBER,
+    diagnostic_of=TEXT,
+    device=choice(DEVICES),
+    clinician_reads=FLAG,
+)
+
+_STREAM = named(
+    Stream,
+    aliases=WORDS,
+    loinc=TEXT,
+    ucum=WORD,
+    decimals=DECIMALS,
+    setting=choice(options_of(Stream, "setting")),
+    devices=WORDS,
+    role=choice(options_of(Stream, "role")),
+    scale=choice(options_of(Stream, "scale")),
+    mean_m=MAYBE_NUMBER,
+    mean_f=MAYBE_NUMBER,
+    per_year_over_40=NUMBER,
+    per_bmi_over_25=NUMBER,
+    sd_between=number(0),
+    sd_within=number(0),
+    lag1=number(-0.99, 0.99),
+    saturday=NUMBER,
+    sunday=NUMBER,
+    monday=NUMBER,
+    p_present=SHARE,
+    p_off_worn=SHARE,
+    p_off_off=SHARE,
+    hard_low=NUMBER,
+    hard_high=NUMBER,
+    parent=TEXT,
+    derived_by=TEXT,
+    intercept_m=MAYBE_NUMBER,
+    intercept_f=MAYBE_NUMBER,
+    slope=MAYBE_NUMBER,
+    clinician_reads=FLAG,
+    per_kg=MAYBE_NUMBER,
+    half_time_days=maybe_number(0),
+    diagnostic_high=MAYBE_NUMBER,
+    diagnostic_of=TEXT,
+)
+
+_FINDING = named(
+    FindingKind,
+    aliases=WORDS,
+    kind=choice(options_of(FindingKind, "kind")),
+    ucum=TEXT,
+    decimals=maybe_whole(0, 4),
+    cut=MAYBE_NUMBER,
+    ref_low=MAYBE_NUMBER,
+    ref_high=MAYBE_NUMBER,
+    hard_low=MAYBE_NUMBER,
+    hard_high=MAYBE_NUMBER,
+    positive=MAYBE_WORDING,
+    negative=MAYBE_WORDING,
+)
+
+_TEST = named(
+    OrderableTest,
+    aliases=WORDS,
+    measures=SOME_WORDS,
+    tier=ID,
+    alternatives=WORDS,
+    availability=choice(options_of(OrderableTest, "availability")),
+    turnaround_days=number(0, 60),
+    specimen=choice(options_of(OrderableTest, "specimen")),
+    is_fasting=FLAG,
+)
+
+_SYMPTOM = sourced(
+    Symptom,
+    id=ID,
+    kind=choice(options_of(Symptom, "kind")),
+    system=choice(options_of(Symptom, "system")),
+    sex=MAYBE_SEX,
+    age_low=MAYBE_AGE,
+    age_high=MAYBE_AGE,
+    wordings=WORDINGS,
+)
+
+_COMORBIDITY = sourced(Comorbidity, id=ID, a=ID, b=ID, relation=ID, share_low=maybe_number(0, 1), share_high=maybe_number(0, 1))
+
+_FACTOR = named(LabFactor, kind=choice(options_of(LabFactor, "kind")), recognise=WORDING, response=WORDING)
+
+_FACTOR_EFFECT = sourced(
+    LabFactorEffect,
+    id=ID,
+    factor=ID,
+    item=ID,
+    moves=choice(options_of(LabFactorEffect, "moves")),
+    low=MAYBE_NUMBER,
+    high=MAYBE_NUMBER,
+    unit=TEXT,
+)
+
+_EVENT = sourced(
+    BenignEvent,
+    id=ID,
+    kind=choice(options_of(BenignEvent, "kind")),
+    topic=ID,
+    text=WORDING,
+    context=MAYBE_WORDING,
+    weight=number(0, 100),
+    sex=MAYBE_SEX,
+    age_low=MAYBE_AGE,
+    age_high=MAYBE_AGE,
+    is_exertional=FLAG,
+    axis=maybe_choice(("season", "activity")),
+    shadows=WORDS,
+)
+
+_ARTIFACT = named(
+    ArtifactRow,
+    explains=WORDING,
+    size=MAYBE_NUMBER,
+    unit=TEXT,
+    needs=WORDS,
+    series=ID,
+    turning_kind=choice(options_of(ArtifactRow, "turning_kind")),
+)
+
+_DRIVER = named(
+    Driver,
+    observed_in=WORDS,
+    evidence=TEXT,
+    normal=MAYBE_NUMBER,
+    abnormal=MAYBE_NUMBER,
+    lead_days=maybe_whole(0, 365),
+    needs_symptom=FLAG,
+)
+
+_OUTCOME = named(
+    OutcomeRule,
+    min_change_frac=SHARE,
+    min_change_kg=number(0),
+    persist_days=whole(1, 1000),
+    smoothing_readings=whole(1, 99),
+)
+
+_LABEL = named(
+    partial(
+        Condition,
+        clinical_review="none",
+        specialty="",
+        urgency="",
+        is_primary=False,
+        has_physiology=False,
+        signals=(),
+        levels=(),
+        prevalence=(),
+        symptoms=(),
+        presentations=(),
+        findings=(),
+        all_normal=False,
+        look_alikes=(),
+        tests=OrderedTests((), ()),
+        red_flags=(),
+        traps=(),
+        is_name_only=True,
+    ),
+    aliases=WORDS,
+    icd10cm=TEXT,
+    sex=MAYBE_SEX,
+    age_low=MAYBE_AGE,
+    age_high=MAYBE_AGE,
+)
 
 
-_ANALYTE = """id name_en name_zh aliases loinc ucum decimals ref_low_m ref_high_m ref_low_f ref_high_f cv_within_pct cv_between_pct
-    cv_analytic_pct
-    hard_low hard_high group per_kg half_time_days derived_by diagnostic_high diagnostic_of device clinician_reads source status"""
-_STREAM = """id name_en name_zh aliases loinc ucum decimals setting devices role scale mean_m mean_f per_year_over_40
-    per_bmi_over_25 sd_between sd_within lag1
-    saturday sunday monday p_present p_off_worn p_off_off hard_low hard_high parent derived_by intercept_m intercept_f slope
-    clinician_reads per_kg half_time_days diagnostic_high diagnostic_of source status"""
-_EVENT = """id kind topic text_en text_zh context_en context_zh weight sex age_low age_high is_exertional axis shadows source status"""
-_ARTIFACT = "id name_en name_zh explains_en explains_zh size unit needs series turning_kind source status"
-_DRIVER = "id name_en name_zh observed_in evidence normal abnormal lead_days needs_symptom source status"
-_OUTCOME = "id name_en name_zh min_change_frac min_change_kg persist_days smoothing_readings source status"
-_LABEL = "id name_en name_zh aliases icd10cm sex age_low age_high source status"
+class _RuleFacts:
+    columns = (
+        *("id", "name_en", "name_zh", "kind", "ucum", "decimals", "low", "high"),
+        *("choices", "choices_en", "choices_zh", "source", "status"),
+    )
+    read = staticmethod(read_rule_fact)
+
 
 TABLES: dict[str, TableShape] = {
-    "sources": _table("sources.csv", "id citation what status", read.read_source),
-    "analytes": _table("analytes.csv", _ANALYTE, read.read_analyte),
-    "streams": _table("streams.csv", _STREAM, read.read_stream),
-    "events": _table("events.csv", _EVENT, read.read_event),
-    "artifacts": _table("artifacts.csv", _ARTIFACT, read.read_artifact),
-    "devices": _table("devices.csv", "id name_en name_zh reports source status", read.read_device),
-    "drivers": _table("drivers.csv", _DRIVER, read.read_driver),
-    "contexts": _table("contexts.csv", "id facet text_en text_zh source status", read.read_context),
-    "outcomes": _table("outcomes.csv", _OUTCOME, read.read_outcome),
-    "condition_labels": _table("condition_labels.csv", _LABEL, read.read_condition_label),
-    "parameters": _table("parameters", "id value unit meaning source status", read.read_parameter),
+    "sources": TableShape("sources.csv", Shape(Source, id=ID, citation=WORD, what=WORD, status=STATUS)),
+    "analytes": TableShape("analytes.csv", _ANALYTE),
+    "streams": TableShape("streams.csv", _STREAM),
+    "symptoms": TableShape("symptoms.csv", _SYMPTOM),
+    "findings": TableShape("findings.csv", _FINDING),
+    "tests": TableShape("tests.csv", _TEST),
+    "tiers": TableShape("test_tiers.csv", named(PriceTier, price=number(0, 1000))),
+    "specialties": TableShape("specialties.csv", named(Specialty, aliases=WORDS)),
+    "comorbidities": TableShape("comorbidities.csv", _COMORBIDITY),
+    "factors": TableShape("lab_factors.csv", _FACTOR),
+    "factor_effects": TableShape("lab_factor_effects.csv", _FACTOR_EFFECT),
+    "rule_facts": TableShape("rule_facts.csv", _RuleFacts()),
+    "events": TableShape("events.csv", _EVENT),
+    "symptom_shadows": TableShape("symptom_shadows.csv", sourced(SymptomShadow, id=ID, shadows=SOME_WORDS)),
+    "artifacts": TableShape("artifacts.csv", _ARTIFACT),
+    "devices": TableShape("devices.csv", named(Device, reports=WORDS)),
+    "drivers": TableShape("drivers.csv", _DRIVER),
+    "contexts": TableShape("contexts.csv", sourced(ContextPhrase, id=ID, facet=choice(options_of(ContextPhrase, "facet")), text=WORDING)),
+    "outcomes": TableShape("outcomes.csv", _OUTCOME),
+    "condition_labels": TableShape("condition_labels.csv", _LABEL),
+    "parameters": TableShape("parameters", sourced(Parameter, id=DOTTED_ID, value=NUMBER, unit=WORD, meaning=WORD)),
 }

@@ -1,24 +1,26 @@
-"""Knowledge rows as `clinworld inputs` prints them: every row with its values, units, source and status."""
+"""Knowledge rows as `clinworld inputs` prints them: every row with its values, units, source and status, and how many there are."""
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 from clinworld.core.text import Wording
 from clinworld.core.units import readable_unit
+from clinworld.knowledge.condition_rows import Wordings
 from clinworld.knowledge.load import KINDS, Knowledge
-from clinworld.knowledge.places import claims
-from clinworld.knowledge.rows import STATUSES, Condition, Drug
+from clinworld.knowledge.places import claims, entries_of
+from clinworld.knowledge.rows import STATUSES, Drug, DrugEffect, Level
+from clinworld.knowledge.rule_rows import AllOf, AnyOf, Not
 
-__all__ = ["KINDS", "ListingRow", "StatusShare", "count_statuses", "list_rows"]
+__all__ = ["KINDS", "KindCount", "ListingRow", "StatusShare", "count_kinds", "count_statuses", "list_rows"]
 
-_NOT_VALUES = ("id", "names", "citation", "text", "meaning", "ucum", "dose_unit", "unit", "source", "status")
-_NESTED = ("effects", "levels", "look_alikes", "indications")
-_LIMITS = ("ref_low_m", "ref_high_m", "ref_low_f", "ref_high_f", "hard_low", "hard_high", "diagnostic_high")
-_IN_ROW_UNIT = (*_LIMITS, "mean_m", "mean_f", "value", "size", "ladder")
+_NOT_VALUES = ("id", "names", "citation", "text", "meaning", "ucum", "dose_unit", "unit", "source", "status", "is_name_only")
+_LIMITS = ("ref_low_m", "ref_high_m", "ref_low_f", "ref_high_f", "ref_low", "ref_high", "cut", "hard_low", "hard_high", "diagnostic_high")
+_IN_ROW_UNIT = (*_LIMITS, "mean_m", "mean_f", "value", "size", "ladder", "low", "high")
 _ON_SCALE = ("sd_between", "sd_within", "per_year_over_40", "per_bmi_over_25", "saturday", "sunday", "monday")
-_SUFFIX_UNITS = (("_pct", "%"), ("_days", "d"), ("_change_kg", "kg"))
+_SUFFIX_UNITS = (("_pct", "%"), ("_days", "d"), ("_weeks", "wk"), ("_change_kg", "kg"))
+_MOST_SORTS = 3  # a kind of so few sorts is counted by sort
 
 
 class Value(NamedTuple):
@@ -31,7 +33,7 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ListingRow:
-    """A knowledge row for reading: `values` are its filled cells in the order of `rows.py`; an empty cell is left out."""
+    """A knowledge row for reading: `values` are its filled cells in the order of the row's class; an empty cell is left out."""
 
     id: str
     names: Wording
@@ -59,9 +61,27 @@ class StatusShare(NamedTuple):
     share_pct: float
 
 
+class KindCount(NamedTuple):
+    """How many rows of a kind there are, of which sorts (() where it has none), and the shares of its rows and entries by status."""
+
+    kind: str
+    rows: int
+    sorts: tuple[tuple[str, int], ...]
+    shares: tuple[StatusShare, ...]
+
+    def share(self, status: str) -> float:
+        """Percent of the rows and entries that have a status."""
+        return sum(share.share_pct for share in self.shares if share.status == status)
+
+    def to_row(self) -> dict[str, Any]:
+        """The JSON form."""
+        by_status = {share.status: share.rows for share in self.shares}
+        return {"kind": self.kind, "rows": self.rows, "sorts": dict(self.sorts), "by_status": by_status}
+
+
 def list_rows(kind: str, knowledge: Knowledge) -> list[ListingRow]:
     """All rows of a kind. Raises UsageError, naming the nearest, for a kind that does not exist."""
-    return [_list_row(row) for row in knowledge.table(kind).values()]
+    return [_list_row(kind, row) for row in knowledge.table(kind).values()]
 
 
 def count_statuses(knowledge: Knowledge) -> list[StatusShare]:
@@ -80,31 +100,69 @@ def count_statuses(knowledge: Knowledge) -> list[StatusShare]:
     ]
 
 
-def _list_row(row: Any) -> ListingRow:
+def count_kinds(knowledge: Knowledge) -> list[KindCount]:
+    """Every kind with its number of rows; the last line is `all`, whose number is that of all claims."""
+    shares = count_statuses(knowledge)
+    counts = []
+    for kind in (*KINDS, "all"):
+        own = tuple(share for share in shares if share.kind == kind)
+        rows = list(knowledge.table(kind).values()) if kind != "all" else []
+        counts.append(KindCount(kind, len(rows) or sum(share.rows for share in own), _sorts(rows), own))
+    return counts
+
+
+def _sorts(rows: list[Any]) -> tuple[tuple[str, int], ...]:
+    """How many rows are of which sort, where they have few sorts; names only are a sort of condition."""
+    if any(getattr(row, "is_name_only", False) for row in rows):
+        names = sum(row.is_name_only for row in rows)
+        return ("described", len(rows) - names), ("name only", names)
+    found = Counter(str(row.kind) for row in rows if hasattr(row, "kind"))
+    return tuple(found.items()) if 1 < len(found) <= _MOST_SORTS else ()
+
+
+def _list_row(kind: str, row: Any) -> ListingRow:
     values = [Value(name, text, _unit(row, name)) for name, text in _cells(row)]
     if isinstance(row, Drug):
-        values += _list_drug(row)
-    if isinstance(row, Condition):
-        values += _list_condition(row)
-    said = next((getattr(row, name) for name in ("names", "text", "meaning", "citation") if hasattr(row, name)), row.id)
-    names = said if isinstance(said, Wording) else Wording(said, said)
+        values += [Value(f"indications.{condition}", _text(top), readable_unit(row.dose_unit)) for condition, top in row.indications]
+    for entry in entries_of(kind, row):
+        name = f"{entry.cell}.{entry.about or entry.number}"
+        values.append(_list_effect(name, entry.row) if isinstance(entry.row, DrugEffect) else _list_entry(name, entry.about, entry.row))
     # A source is its own source.
-    return ListingRow(row.id, names, tuple(values), getattr(row, "source", row.id), row.status)
+    return ListingRow(row.id, _said(row), tuple(values), getattr(row, "source", row.id), row.status)
+
+
+def _said(row: Any) -> Wording:
+    """What a row is called: its names, its text, the first of its wordings, or its id."""
+    if hasattr(row, "wordings"):
+        return Wording(row.wordings.en[0], row.wordings.zh[0])
+    said = next((getattr(row, name) for name in ("names", "text", "meaning", "citation") if hasattr(row, name)), row.id)
+    return said if isinstance(said, Wording) else Wording(said, said)
 
 
 def _cells(row: Any) -> Iterator[tuple[str, str]]:
-    for each in fields(row):
-        value = getattr(row, each.name)
-        if each.name in _NOT_VALUES or each.name in _NESTED or value is None or value == "" or value == ():
-            continue
-        yield each.name, _text(value)
+    for name, value in _filled(row):
+        if name not in _NOT_VALUES and name != "indications" and not _has_sources(value):
+            yield name, _text(value)
+
+
+def _has_sources(value: Any) -> bool:
+    """Whether a field holds entries that have a source each."""
+    return isinstance(value, tuple) and hasattr(value[0], "source")
 
 
 def _text(value: Any) -> str:
     if isinstance(value, Wording):
         return f"{value.en} / {value.zh}"
+    if isinstance(value, Wordings):
+        return " | ".join((*value.en, *value.zh))
+    if isinstance(value, AllOf | AnyOf | Not):
+        parts = (value.part,) if isinstance(value, Not) else value.parts
+        return f"{type(value).__name__.removesuffix('Of').lower()}({', '.join(map(_text, parts))})"
+    if is_dataclass(value):
+        first, *rest = _filled(value)
+        return _text(first[1]) + (f" ({', '.join(f'{name} {_text(each)}' for name, each in rest)})" if rest else "")
     if isinstance(value, tuple):
-        return ", ".join(_text(part) for part in value)
+        return ("; " if value and is_dataclass(value[0]) else ", ").join(_text(part) for part in value)
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.10g}" if isinstance(value, float) else str(value)
@@ -121,21 +179,21 @@ def _unit(row: Any, name: str) -> str:
     return next((unit for suffix, unit in _SUFFIX_UNITS if name.endswith(suffix)), "")
 
 
-def _list_drug(drug: Drug) -> Iterator[Value]:
-    for condition, top in drug.indications:
-        yield Value(f"indications.{condition}", _text(top), readable_unit(drug.dose_unit))
-    for effect in drug.effects:
-        dose = "" if effect.dose is None else f".{effect.dose:g}"
-        spread = "" if effect.sd is None else f" (SD {effect.sd:g})"
-        origin = f"{readable_unit(effect.unit)}; {effect.source}, {effect.status}"
-        yield Value(f"effects.{effect.item}{dose}.{effect.population}", f"{effect.mean:g}{spread}", origin)
+def _list_effect(name: str, effect: DrugEffect) -> Value:
+    dose = "" if effect.dose is None else f".{effect.dose:g}"
+    spread = "" if effect.sd is None else f" (SD {effect.sd:g})"
+    origin = f"{readable_unit(effect.unit)}; {effect.source}, {effect.status}"
+    return Value(f"{name}{dose}.{effect.population}", f"{effect.mean:g}{spread}", origin)
 
 
-def _list_condition(condition: Condition) -> Iterator[Value]:
-    for level in condition.levels:
-        text = f"{level.mean:g} (SD {level.sd:g}, {level.low:g} to {level.high:g})"
-        yield Value(f"levels.{level.item}", text, f"{level.source}, {level.status}")
-    for alike in condition.look_alikes:
-        yield Value(
-            f"look_alikes.{alike.condition}", f"{_text(alike.text)} | {_text(alike.discriminator)}", f"{alike.source}, {alike.status}"
-        )
+def _list_entry(name: str, about: str, entry: Any) -> Value:
+    if isinstance(entry, Level):
+        return Value(name, f"{entry.mean:g} (SD {entry.sd:g}, {entry.low:g} to {entry.high:g})", f"{entry.source}, {entry.status}")
+    told = (pair for pair in _filled(entry) if pair[0] not in ("source", "status") and pair[1] != about)
+    return Value(name, ", ".join(f"{each} {_text(value)}" for each, value in told), f"{entry.source}, {entry.status}")
+
+
+def _filled(row: Any) -> list[tuple[str, Any]]:
+    """The fields of a row that hold something."""
+    found = ((each.name, getattr(row, each.name)) for each in fields(row))
+    return [(name, value) for name, value in found if value not in (None, "", ()) and not (is_dataclass(value) and not _filled(value))]

@@ -1,65 +1,50 @@
-"""The knowledge tables, parsed when first asked for and never changed. What rows mean stands in `rows.py`; what must agree
+"""The knowledge tables and files, parsed when first asked for and never changed. What rows mean stands in `rows.py`; what must agree
 between files is checked by `check.py`."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, cast
 
 from clinworld.core.errors import KnowledgeError, UsageError, allowed_values, nearest_match
 from clinworld.core.tables import load_csv
 from clinworld.knowledge.cells import Cells
+from clinworld.knowledge.condition_file import read_condition
 from clinworld.knowledge.csv_tables import TABLES, TableShape
+from clinworld.knowledge.drug_file import read_drug
+from clinworld.knowledge.lazy_files import LazyFiles
+from clinworld.knowledge.names import NameIndex, spoken_names
 from clinworld.knowledge.rows import (
     Analyte,
     ArtifactRow,
     BenignEvent,
+    Comorbidity,
     Condition,
     ContextPhrase,
     Device,
     Driver,
     Drug,
+    FindingKind,
+    LabFactor,
+    LabFactorEffect,
+    OrderableTest,
     OutcomeRule,
     Parameter,
+    PriceTier,
     Source,
+    Specialty,
     Stream,
+    Symptom,
+    SymptomShadow,
 )
-from clinworld.knowledge.yaml_rows import read_condition, read_drug
+from clinworld.knowledge.rule_reader import read_protocol
+from clinworld.knowledge.rule_rows import Protocol, RuleFact
 
 HERE = Path(__file__).parent
-FILE_KINDS = ("conditions", "drugs")
+FILE_KINDS = ("conditions", "drugs", "protocols")
 KINDS = (*FILE_KINDS, *(kind for kind in TABLES if kind != "condition_labels"))
-_UNNAMED = ("sources", "events", "contexts", "parameters")  # rows that have an id but no name to be called by
-
-Row = TypeVar("Row")
-
-
-class _Files(Mapping[str, Row], Generic[Row]):
-    """Rows that stand in one file each, named by file, after which come `rows` that are parsed already.
-
-    A file is parsed when its row is first asked for.
-    """
-
-    def __init__(self, paths: Mapping[str, Path], read: Callable[[Path], Row], rows: Mapping[str, Row]) -> None:
-        self._paths, self._read = paths, read
-        self._rows: dict[str, Row] = dict(rows)
-        self._ids = dict.fromkeys((*paths, *rows))
-
-    def __getitem__(self, name: str) -> Row:
-        if name not in self._rows:
-            self._rows[name] = self._read(self._paths[name])
-        return self._rows[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._ids)
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._ids
 
 
 @dataclass(frozen=True)
@@ -122,19 +107,84 @@ class Knowledge:
         return self._table("parameters")
 
     @cached_property
-    def conditions(self) -> Mapping[str, Condition]:
-        """Diseases: a file for each that does something, parsed when first asked for, and a row for each that is a name only."""
+    def symptoms(self) -> Mapping[str, Symptom]:
+        """What patients complain of or tell of their past, in their words."""
+        return self._table("symptoms")
+
+    @cached_property
+    def symptom_shadows(self) -> Mapping[str, SymptomShadow]:
+        """What some symptoms could be mistaken for."""
+        return self._table("symptom_shadows")
+
+    @cached_property
+    def findings(self) -> Mapping[str, FindingKind]:
+        """What is found and is neither analyte nor stream."""
+        return self._table("findings")
+
+    @cached_property
+    def tests(self) -> Mapping[str, OrderableTest]:
+        """Tests that can be ordered."""
+        return self._table("tests")
+
+    @cached_property
+    def tiers(self) -> Mapping[str, PriceTier]:
+        """What groups of tests cost."""
+        return self._table("tiers")
+
+    @cached_property
+    def specialties(self) -> Mapping[str, Specialty]:
+        """Where patients are referred to."""
+        return self._table("specialties")
+
+    @cached_property
+    def comorbidities(self) -> Mapping[str, Comorbidity]:
+        """Conditions that come together."""
+        return self._table("comorbidities")
+
+    @cached_property
+    def factors(self) -> Mapping[str, LabFactor]:
+        """Why a result may differ from the last one."""
+        return self._table("factors")
+
+    @cached_property
+    def factor_effects(self) -> Mapping[str, LabFactorEffect]:
+        """How factors move items."""
+        return self._table("factor_effects")
+
+    @cached_property
+    def conditions(self) -> LazyFiles[Condition]:
+        """Diseases: a file for each, parsed when first asked for, and a row for each that is a name only."""
         paths, labels = self._paths("conditions"), self._table("condition_labels")
         for name in labels:
             if name in paths:
                 added = self.added.get("conditions", {}).get(name, paths[name])
                 raise _already(str(added), name, "condition_labels.csv" if added == paths[name] else str(paths[name]))
-        return _Files(paths, read_condition, labels)
+        return LazyFiles(paths, read_condition, labels)
 
     @cached_property
-    def drugs(self) -> Mapping[str, Drug]:
+    def drugs(self) -> LazyFiles[Drug]:
         """Drug products, each parsed when first asked for."""
-        return _Files(self._paths("drugs"), read_drug, {})
+        return LazyFiles(self._paths("drugs"), read_drug, {})
+
+    @cached_property
+    def protocols(self) -> LazyFiles[Protocol]:
+        """Rules read from the top, each protocol parsed when first asked for."""
+        return LazyFiles(self._paths("protocols"), read_protocol, {})
+
+    @cached_property
+    def rule_facts(self) -> Mapping[str, RuleFact]:
+        """What rules may look at besides analytes, streams and findings."""
+        return self._table("rule_facts")
+
+    @cached_property
+    def followed(self) -> frozenset[str]:
+        """The analytes and streams that some condition follows; only the files that name signals are parsed."""
+        return frozenset(item for name in self.conditions.containing("signals") for item in self.conditions[name].signals)
+
+    @cached_property
+    def items(self) -> Mapping[str, Analyte | Stream | FindingKind]:
+        """Whatever can be measured or found, by id."""
+        return MappingProxyType({**self.findings, **self.streams, **self.analytes})
 
     def parameter(self, name: str) -> float:
         """The value of a parameter row, in the row's unit."""
@@ -146,14 +196,16 @@ class Knowledge:
     def table(self, kind: str) -> Mapping[str, Any]:
         """The rows of one kind by id."""
         if kind not in KINDS:
-            raise UsageError(kind, "no such kind of knowledge", allowed_values(KINDS, most=20), nearest=nearest_match(kind, KINDS))
+            raise UsageError(kind, "no such kind of knowledge", allowed_values(KINDS, most=40), nearest=nearest_match(kind, KINDS))
         return cast("Mapping[str, Any]", getattr(self, kind))
 
     def resolve(self, kind: str, name: str) -> str | None:
         """The id that an id, an alias or a name in either language stands for, any case; None when it stands for nothing."""
         if name in self.table(kind):
             return name
-        return self._names[kind].get(name.strip().casefold())
+        if kind not in self._names:
+            self._names[kind] = NameIndex(kind, self.table(kind))
+        return self._names[kind].find(name)
 
     def names(self, kind: str) -> list[str]:
         """Everything `resolve` accepts for a kind, ids first."""
@@ -169,7 +221,7 @@ class Knowledge:
         if drug is None or condition in dict(self.drugs[drug].indications):
             return drug
         ingredient = self.drugs[drug].rxcui
-        alike = [other for other in self.drugs if ingredient and self.drugs[other].rxcui == ingredient]
+        alike = [other for other in self.drugs.containing(ingredient) if self.drugs[other].rxcui == ingredient] if ingredient else []
         return next((other for other in alike if condition in dict(self.drugs[other].indications)), drug)
 
     def status_of(self, place: str) -> str:
@@ -181,8 +233,8 @@ class Knowledge:
         return str(rows[name].status)
 
     @cached_property
-    def _names(self) -> "_NameIndex":
-        return _NameIndex(self)
+    def _names(self) -> dict[str, NameIndex]:
+        return {}
 
     def _table(self, kind: str) -> Mapping[str, Any]:
         shape = TABLES[kind]
@@ -217,20 +269,6 @@ class Knowledge:
         return paths
 
 
-class _NameIndex(dict[str, dict[str, str]]):
-    """For each kind, folded name → id; made for a kind when first asked for."""
-
-    def __init__(self, knowledge: Knowledge) -> None:
-        super().__init__()
-        self._knowledge = knowledge
-
-    def __missing__(self, kind: str) -> dict[str, str]:
-        rows = self._knowledge.table(kind)
-        folded = {name.casefold(): key for key in rows for name in spoken_names(kind, rows[key])}
-        self[kind] = {**folded, **{key.casefold(): key for key in rows}}
-        return self[kind]
-
-
 def load_knowledge(extra: Path | None = None) -> Knowledge:
     """The package's knowledge, with the rows of the folder `extra` added.
 
@@ -244,11 +282,11 @@ def load_knowledge(extra: Path | None = None) -> Knowledge:
     known = (*(shape.file for shape in TABLES.values()), *FILE_KINDS)
     for path in sorted(extra.iterdir()):
         if path.name not in known and not path.name.startswith("."):
-            raise KnowledgeError(str(path), "not a knowledge file", allowed_values(known, most=20), nearest=nearest_match(path.name, known))
+            raise KnowledgeError(str(path), "not a knowledge file", allowed_values(known, most=40), nearest=nearest_match(path.name, known))
     knowledge = Knowledge((HERE, extra.resolve()))
     if not any(knowledge.added.values()):
         raise KnowledgeError(
-            str(extra), "a folder that adds nothing", allowed_values(known, most=20), do="Put a row in it, or leave it out."
+            str(extra), "a folder that adds nothing", allowed_values(known, most=40), do="Put a row in it, or leave it out."
         )
     from clinworld.knowledge.check import check_knowledge  # noqa: PLC0415 - the checks read Knowledge; only added rows need them
 
@@ -267,7 +305,7 @@ def _read_rows(path: Path, kind: str, rows: dict[str, Any], place: str) -> None:
     shape = TABLES[kind]
     for values in _load_table(path, shape, place):
         where = f"{place}, line {values['_row']}"
-        row = shape.read(Cells(values, where))
+        row = shape.shape.read(Cells(values, where))
         if row.id in rows:
             raise _already(where, row.id, f"another row of {kind}")
         rows[row.id] = row
@@ -286,12 +324,3 @@ def _load_table(path: Path, shape: TableShape, place: str) -> list[dict[str, str
 
 def _already(where: str, name: str, by: str) -> KnowledgeError:
     return KnowledgeError(where, f"the id {name!r} again, which {by} has already", do="Added rows take ids of their own; rename this one.")
-
-
-def spoken_names(kind: str, row: Any) -> tuple[str, ...]:
-    """What a row is called besides its id: names in both languages and aliases; the phrase itself for a context; () for unnamed kinds."""
-    if kind == "contexts":
-        return (row.text.en, row.text.zh)
-    if kind in _UNNAMED:
-        return ()
-    return (row.names.en, row.names.zh, *getattr(row, "aliases", ()))

@@ -10,6 +10,7 @@ from clinworld.core.tables import load_csv
 from clinworld.schema.record import Note
 
 RED_FLAGS = Path(__file__).with_name("red_flag_words.csv")
+SEX_WORDS = Path(__file__).with_name("sex_words.csv")
 COLUMNS = ("id", "language", "word", "unless", "source", "status")
 
 
@@ -37,6 +38,13 @@ def compile_words(words: Iterable[str]) -> re.Pattern[str]:
     folded = [word.casefold() for word in words]
     parts = [rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])" if word.isascii() else re.escape(word) for word in folded]
     return re.compile("|".join(parts) or r"(?!)")
+
+
+@lru_cache(maxsize=1)
+def load_sex_words() -> dict[str, re.Pattern[str]]:
+    """A pattern, for case-folded text, of the words that only one sex says of itself, by sex."""
+    rows = load_csv(SEX_WORDS, ("id", "sex", "language", "word", "source", "status"))
+    return {sex: compile_words(row["word"] for row in rows if row["sex"] == sex) for sex in ("F", "M")}
 
 
 @lru_cache(maxsize=4096)

@@ -1,150 +1,159 @@
-"""How a disease file and a drug file are read. Every mapping is closed: an unknown key is an error that names its line."""
+"""How a knowledge file is read. Every mapping is closed: an unknown key is an error that names its line."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from clinworld.core.errors import KnowledgeError, allowed_values, nearest_match
-from clinworld.core.tables import Document, Place, load_yaml, place_text
+from clinworld.core.tables import Place, parse_yaml, place_text, read_text
 from clinworld.core.text import Wording
 from clinworld.knowledge.cells import Cells
-from clinworld.knowledge.csv_rows import AGE_MAX, SEXES
-from clinworld.knowledge.rows import Condition, Drug, DrugEffect, Level, LookAlike
+from clinworld.knowledge.rule_reader import read_predicate
+from clinworld.knowledge.rule_rows import Predicate
+from clinworld.knowledge.shapes import AGE_MAX, Field, Row, Shape
 
 HERE = Path(__file__).parent
-FREQUENCIES = get_args(Drug.__annotations__["frequency"])
-POPULATIONS = ("any", "t2d", "obesity")
-
-_DRUG = ("id", "names", "aliases", "rxcui", "class", "indications", "off_label", "ladder", "dose_unit", "frequency")
-_DRUG_KEYS = (*_DRUG, "min_titration_days", "onset_days", "effects", "source", "status", "canary")
-_EFFECT_KEYS = ("item", "dose", "mean", "sd", "unit", "population", "half_time_days", "source", "status")
-_CONDITION = ("id", "names", "aliases", "icd10cm", "sex", "age_years", "is_primary", "has_physiology", "signals")
-_CONDITION_KEYS = (*_CONDITION, "levels", "look_alikes", "source", "status")
-_LEVEL_KEYS = ("item", "mean", "mean_m", "mean_f", "sd", "low", "high", "source", "status")
-_LOOK_ALIKE_KEYS = ("condition", "discriminator", "text", "source", "status")
+_MOST_SHOWN = 40
+_WORDING = Shape(Wording, en=Field(Cells.word), zh=Field(Cells.word))
 
 
-class _File:
-    """One YAML knowledge file: closed mappings at each place, as cells."""
+class YamlFile:
+    """One YAML knowledge file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.document: Document = load_yaml(path, error=KnowledgeError)
+        self.name = f"{path.parent.name}/{path.name}" if path.parent.parent == HERE else str(path)
+        self.document = parse_yaml(read_text(path, KnowledgeError), self.name, error=KnowledgeError)
 
     def where(self, place: Place) -> str:
-        line = self.document.lines.get(place, 1)
-        name = f"{self.path.parent.name}/{self.path.name}" if self.path.parent.parent == HERE else str(self.path)
-        return f"{name}, line {line}{f', {place_text(place)}' if place else ''}"
+        """`conditions/masld.yaml, line 12, look_alikes[0]`; the line of the nearest place above one that is not written."""
+        lines = self.document.lines
+        line = next(lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in lines)
+        return f"{self.name}, line {line}{f', {place_text(place)}' if place else ''}"
 
-    def cells(self, value: Any, place: Place, keys: Iterable[str], optional: Iterable[str] = ()) -> Cells:
-        known, may_lack = tuple(keys), tuple(optional)
+    def read(self, shape: Shape[Row]) -> Row:
+        """The row that the whole file is."""
+        return shape.read(YamlCells(self, self.document.value, (), shape))
+
+
+class YamlCells(Cells):
+    """The keys of one mapping in a file, closed to those of a shape."""
+
+    def __init__(self, file: YamlFile, value: Any, place: Place, shape: Shape[Any]) -> None:
+        self.file, self.place = file, place
         if not isinstance(value, dict):
-            raise KnowledgeError(self.where(place), f"found {value!r}", "a mapping is expected; " + allowed_values(known, most=30))
+            raise KnowledgeError(file.where(place), f"found {value!r}", "a mapping is expected; " + _allowed(shape))
         for key in value:
-            if key not in known:
-                raise KnowledgeError(
-                    self.where((*place, key)), f"no key {key!r}", allowed_values(known, most=30), nearest=nearest_match(key, known)
-                )
-        for key in known:
-            if key not in value and key not in may_lack:
-                raise KnowledgeError(self.where(place), f"no key {key!r}", allowed_values(known, most=30), do="Add the key.")
-        return Cells(value, self.where(place))
+            if key not in shape.keys:
+                nearest = nearest_match(key, shape.keys)
+                raise KnowledgeError(file.where((*place, key)), f"no key {key!r}", _allowed(shape), nearest=nearest)
+        for key in shape.needed:
+            if key not in value:
+                raise KnowledgeError(file.where(place), f"no key {key!r}", _allowed(shape), do="Add the key.")
+        self.values: Mapping[str, Any] = value
 
-    def each(self, cells: Cells, key: str, place: Place) -> list[tuple[Any, Place]]:
-        value = cells.values.get(key) or []
-        if not isinstance(value, list):
-            raise cells.fail(key, value, "a list is expected")
-        return [(entry, (*place, key, index)) for index, entry in enumerate(value)]
+    def where(self, column: str) -> str:
+        """File, line and place of a key."""
+        return self.file.where((*self.place, column))
 
-    def wording(self, cells: Cells, key: str, place: Place) -> Wording:
-        pair = self.cells(cells.values.get(key), (*place, key), ("en", "zh"))
-        return Wording(pair.word("en"), pair.word("zh"))
-
-    def id(self, cells: Cells) -> str:
-        name = cells.id()
-        if name != self.path.stem:
-            raise cells.fail("id", name, f"the id is the file's name, {self.path.stem!r}")
+    def file_id(self, column: str) -> str:
+        """An id, which is the name of the file."""
+        name = self.id(column)
+        if name != self.file.path.stem:
+            raise self.fail(column, name, f"the id is the file's name, {self.file.path.stem!r}")
         return name
 
+    def wording(self, column: str) -> Wording:
+        """A text as {en, zh}."""
+        return self.entry(column, _WORDING)
 
-def read_drug(path: Path) -> Drug:
-    """The drug product in one file; the file's name is its id."""
-    file = _File(path)
-    cells = file.cells(file.document.value, (), _DRUG_KEYS, ("aliases", "off_label", "rxcui", "effects", "canary"))
-    source, status = cells.origin()
-    tops = cells.values["indications"]
-    indications = file.cells(tops, ("indications",), tuple(tops) if isinstance(tops, dict) else ())
-    ladder = file.each(cells, "ladder", ())
-    steps = Cells({str(index): step for index, (step, _) in enumerate(ladder)}, file.where(("ladder",)))
-    return Drug(
-        id=file.id(cells),
-        names=file.wording(cells, "names", ()),
-        aliases=cells.words("aliases"),
-        rxcui=cells.maybe_word("rxcui"),
-        drug_class=cells.word("class"),
-        indications=tuple((condition, indications.number(condition, 0)) for condition in indications.values),
-        ladder=tuple(steps.number(step, 0) for step in steps.values),
-        dose_unit=cells.word("dose_unit"),
-        frequency=cells.choice("frequency", FREQUENCIES),  # type: ignore[arg-type]  # a choice of the Literal's own values
-        min_titration_days=cells.whole("min_titration_days", 0, 365),
-        onset_days=cells.whole("onset_days", 0, 365),
-        effects=tuple(_read_effect(file, value, place) for value, place in file.each(cells, "effects", ())),
-        source=source,
-        status=status,
-        off_label=cells.words("off_label"),
-    )
+    def maybe_wording(self, column: str) -> Wording | None:
+        """A text as {en, zh}, None where the key is not written."""
+        return self.entry(column, _WORDING) if column in self.values else None
 
+    def texts(self, column: str) -> tuple[Wording, ...]:
+        """A list of texts."""
+        return self.entries(column, _WORDING)
 
-def _read_effect(file: _File, value: Any, place: Place) -> DrugEffect:
-    cells = file.cells(value, place, _EFFECT_KEYS, ("dose", "sd", "half_time_days", "population"))
-    source, status = cells.origin()
-    return DrugEffect(
-        item=cells.id("item"),
-        dose=cells.maybe_number("dose", 0),
-        mean=cells.number("mean"),
-        sd=cells.maybe_number("sd", 0),
-        unit=cells.word("unit"),
-        population=cells.choice("population", POPULATIONS) if "population" in cells.values else "any",
-        half_time_days=cells.maybe_number("half_time_days", 0),
-        source=source,
-        status=status,
-    )
+    def entry(self, column: str, shape: Shape[Row]) -> Row:
+        """The mapping under a key."""
+        return shape.read(YamlCells(self.file, self.values.get(column), (*self.place, column), shape))
 
+    def entries(self, column: str, shape: Shape[Row]) -> tuple[Row, ...]:
+        """The mappings of a list; () where there is none."""
+        file, place = self.file, (*self.place, column)
+        return tuple(
+            shape.read(YamlCells(file, value, (*place, number), shape))
+            for number, value in enumerate(self._list(column, "a list is expected"))
+        )
 
-def read_condition(path: Path) -> Condition:
-    """The disease in one file; the file's name is its id."""
-    file = _File(path)
-    cells = file.cells(file.document.value, (), _CONDITION_KEYS, ("aliases", "sex", "age_years", "signals", "levels", "look_alikes"))
-    source, status = cells.origin()
-    age = cells.values.get("age_years")
-    if age is not None and (not isinstance(age, list) or len(age) != 2):
-        raise cells.fail("age_years", age, "a list of two ages is expected")
-    ages = Cells({"low": age[0], "high": age[1]} if age else {}, file.where(("age_years",)))
-    return Condition(
-        id=file.id(cells),
-        names=file.wording(cells, "names", ()),
-        aliases=cells.words("aliases"),
-        icd10cm=cells.word("icd10cm"),
-        sex=cells.choice("sex", SEXES, empty=True),
-        age_low=ages.maybe_whole("low", 0, AGE_MAX),
-        age_high=ages.maybe_whole("high", 0, AGE_MAX),
-        is_primary=cells.flag("is_primary"),
-        has_physiology=cells.flag("has_physiology"),
-        signals=cells.words("signals"),
-        levels=tuple(_read_level(file, value, place) for value, place in file.each(cells, "levels", ())),
-        look_alikes=tuple(_read_look_alike(file, value, place) for value, place in file.each(cells, "look_alikes", ())),
-        source=source,
-        status=status,
-    )
+    def predicate(self, column: str) -> Predicate | None:
+        """A condition on facts, None where the key is not written."""
+        if column not in self.values:
+            return None
+        return read_predicate(self.values[column], (*self.place, column), self.file.where)
+
+    def numbers(self, column: str, low: float) -> tuple[float, ...]:
+        """A list of numbers, each at least `low`."""
+        return self._numbers({str(number): value for number, value in enumerate(self._list(column, "a list is expected"))}, column, low)
+
+    def number_of_each(self, column: str, low: float) -> tuple[tuple[str, float], ...]:
+        """A mapping of names to numbers, each at least `low`."""
+        value = self.values.get(column)
+        if not isinstance(value, dict):
+            raise self.fail(column, value, "a mapping is expected")
+        return tuple(zip(value, self._numbers(value, column, low), strict=True))
+
+    def limits(self, column: str, most: int, what: str) -> tuple[int | None, int | None]:
+        """[from, to] as whole numbers from 0 to `most`; (None, None) where the key is not written."""
+        if column not in self.values:
+            return None, None
+        value = self._list(column, f"a list of two {what} is expected")
+        if len(value) != 2:
+            raise self.fail(column, value, f"a list of two {what} is expected")
+        ends = Cells({"from": value[0], "to": value[1]}, lambda: self.where(column))
+        return ends.whole("from", 0, most), ends.whole("to", 0, most)
+
+    def _list(self, column: str, expected: str) -> list[Any]:
+        value = self.values.get(column)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise self.fail(column, value, expected)
+        return value
+
+    def _numbers(self, values: Mapping[str, Any], column: str, low: float) -> tuple[float, ...]:
+        cells = Cells(values, lambda: self.where(column))
+        return tuple(cells.number(key, low) for key in values)
 
 
-def _read_level(file: _File, value: Any, place: Place) -> Level:
-    cells = file.cells(value, place, _LEVEL_KEYS, ("mean_m", "mean_f"))
-    numbers = (cells.number("mean"), cells.number("sd", 0), cells.number("low"), cells.number("high"))
-    return Level(cells.id("item"), *numbers, *cells.origin(), cells.maybe_number("mean_m"), cells.maybe_number("mean_f"))
+FILE_ID = Field(YamlCells.file_id)
+TEXTS = Field(YamlCells.texts)
 
 
-def _read_look_alike(file: _File, value: Any, place: Place) -> LookAlike:
-    cells = file.cells(value, place, _LOOK_ALIKE_KEYS)
-    wordings = (file.wording(cells, "discriminator", place), file.wording(cells, "text", place))
-    return LookAlike(cells.id("condition"), *wordings, *cells.origin())
+def entries(shape: Shape[Any], *, may_lack: bool = False) -> Field:
+    """A list of mappings of one shape."""
+    return Field(lambda cells, column: cells.entries(column, shape), may_lack=may_lack)
+
+
+def entry(shape: Shape[Any]) -> Field:
+    """A mapping of one shape."""
+    return Field(lambda cells, column: cells.entry(column, shape))
+
+
+def ends(column: str, most: int, what: str, *, may_lack: bool = False) -> tuple[Field, Field]:
+    """The two ends of a range of whole numbers, `age_years: [18, 100]`."""
+
+    def end(number: int) -> Field:
+        return Field(lambda cells, key: cells.limits(key, most, what)[number], column, may_lack=may_lack)
+
+    return end(0), end(1)
+
+
+def age_ends(*, may_lack: bool = False) -> tuple[Field, Field]:
+    """The two ends of `age_years`."""
+    return ends("age_years", AGE_MAX, "ages", may_lack=may_lack)
+
+
+def _allowed(shape: Shape[Any]) -> str:
+    return allowed_values(shape.keys, most=_MOST_SHOWN)

@@ -52,16 +52,17 @@ class JobText:
     """A job document with the lines of its places."""
 
     def __init__(self, document: Document, path: str) -> None:
-        self.value, self._lines, self.path = document.value, document.lines, path
+        self.value, self._document, self.path = document.value, document, path
 
     @classmethod
     def of_nothing(cls, name: str) -> "JobText":
         """A document in which nothing is written."""
-        return cls(Document({}, {(): 1}), name)
+        return cls(Document({}), name)
 
     def where(self, place: Place) -> str:
         """`file, line 12, cases[0].raw.sex`."""
-        line = next(self._lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in self._lines)
+        lines = self._document.lines
+        line = next(lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in lines)
         return f"{self.path}, line {line}" + (f", {place_text(tuple(map(_shown, place)))}" if place else "")
 
     def error(self, place: Place, found: str, allowed: str = "", *, nearest: str | None = None, do: str = "", kind: str = "") -> JobError:

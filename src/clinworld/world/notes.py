@@ -20,13 +20,13 @@ from clinworld.world.event_pool import (
     EventDraw,
     EventPool,
     admit_events,
-    answer_words,
     count_denied,
-    find_answer_word,
     load_pool,
 )
+from clinworld.world.look_alikes import choose_look_alikes
 from clinworld.world.note_days import draw_note_days, draw_spread_days, load_day_rules
 from clinworld.world.panel import render_panel
+from clinworld.world.presenting import Complaint, tell_presenting
 
 Kind = Literal["real", "benign", "life", "look_alike", "distractor", "panel"]
 
@@ -50,14 +50,16 @@ class _Told(NamedTuple):
     text: Wording
     context: Wording | None
     is_as_written: bool = False
+    words_of: str = ""
 
 
 class _Event(NamedTuple):
-    # What is told, before it has a day.
+    # What is told, before it has a day. `words_of`: the row whose words it is told in, "" for `row` itself.
     kind: Kind
     row: str
     text: Wording
     context: Wording | None
+    words_of: str = ""
 
 
 def count_events(per_week: float, days: int) -> int:
@@ -86,14 +88,15 @@ def observe_notes(premise: Premise, knowledge: Knowledge, rng: Rng) -> ObservedN
     PremiseConflict: `event_density_mismatch` when the distractor level, the rows or the days cannot hold the declared density,
     `event_redraws_exhausted` when drawn texts keep failing their checks.
     """
-    real = [_tell_symptom(symptom) for symptom in premise.symptoms]
+    presented = [_tell_complaint(complaint) for complaint in tell_presenting(premise, knowledge, rng)]
+    real = [*(_tell_symptom(symptom) for symptom in premise.symptoms), *presented]
     told = [*real, *_tell_events(premise, knowledge, rng, {note.day for note in real}, _texts_of(real))]
     lines = render_panel(premise, knowledge, rng) if premise.has_findings else ()
     told += [_Told("panel", f"analytes:{line.analyte}", "", line.day, "lab_result", line.text, None) for line in lines]
     charted = sorted(zip(_draw_ids(told, premise.case_id, rng), told, strict=True), key=lambda pair: (pair[1].day, pair[0]))
     notes = tuple(Note(name, note.day, note.source, note.text, note.context, note.is_as_written) for name, note in charted)
     origins = tuple(NoteOrigin(name, note.kind, note.row.partition(":")[2]) for name, note in charted)
-    rows_used = tuple(sorted({note.row for note in told if note.row}))
+    rows_used = tuple(sorted({row for note in told for row in (note.row, note.words_of) if row}))
     return ObservedNotes(notes, origins, _count_acted(premise, knowledge, told), rows_used)
 
 
@@ -103,6 +106,11 @@ def _tell_symptom(symptom: PlannedSymptom) -> _Told:
     return _Told("real", "", f"{text.en}\n{text.zh}", symptom.day, "patient_reported_symptom", text, context, symptom.is_as_written)
 
 
+def _tell_complaint(complaint: Complaint) -> _Told:
+    source: NoteSource = "patient_reported_symptom" if complaint.is_complaint else "patient_reported_context"
+    return _Told("real", f"symptoms:{complaint.symptom}", "", complaint.day, source, complaint.text, None)
+
+
 def _tell_events(premise: Premise, knowledge: Knowledge, rng: Rng, real_days: set[int], real_texts: set[str]) -> list[_Told]:
     case, last, density = premise.case_id, premise.index_day, premise.density
     rules, where = load_day_rules(knowledge), f"case {case}"
@@ -110,7 +118,7 @@ def _tell_events(premise: Premise, knowledge: Knowledge, rng: Rng, real_days: se
     days = draw_spread_days(n + n_life, rules.first_day, last, real_days, rng.at(case, "notes", "days"), rules, where)
     days = [days[place] for place in rng.at(case, "notes", "who_when").order(len(days))]
     early = last - rules.look_alike_margin
-    alike = _choose_look_alikes(premise, knowledge, rng, real_texts)[: min(n, sum(day <= early for day in days))]
+    alike = _tell_look_alikes(premise, knowledge, rng, real_texts)[: min(n, sum(day <= early for day in days))]
     _move_early(days, range(n_life, n_life + len(alike)), early)
     before, after = _choose_events(premise, knowledge, rng, real_texts, alike)
     n_later = len(after)
@@ -129,7 +137,7 @@ def _move_early(days: list[int], places: range, last: int) -> None:
 
 def _tell(event: _Event, day: int) -> _Told:
     source: NoteSource = "patient_reported_context" if event.kind == "life" else "patient_reported_symptom"
-    return _Told(event.kind, event.row, "", day, source, event.text, event.context)
+    return _Told(event.kind, event.row, "", day, source, event.text, event.context, words_of=event.words_of)
 
 
 def _choose_events(
@@ -173,23 +181,12 @@ def _check_density(premise: Premise, knowledge: Knowledge, n: int) -> int:
     return needed
 
 
-def _choose_look_alikes(premise: Premise, knowledge: Knowledge, rng: Rng, real_texts: set[str]) -> list[_Event]:
-    # Complaints of conditions the patient does not have, each told by chance; they count against the symptom rate.
-    patient = premise.patient
-    known = (patient.disease, *patient.comorbidities)
-    most, p_told = int(knowledge.parameter("events_most_look_alikes")), knowledge.parameter("events_p_look_alike")
-    rows = [(owner, row) for owner in known if owner in knowledge.conditions for row in knowledge.conditions[owner].look_alikes]
-    series = {row.condition: rng.at(premise.case_id, "notes", "look_alike", row.condition) for _, row in rows if row.condition not in known}
-    ranked = sorted((chance, condition) for condition, drawn in series.items() if (chance := drawn.chance()) < p_told)
-    told: dict[str, _Event] = {}
-    for _, condition in ranked:
-        for owner, row in rows:
-            texts = (row.text.en, row.text.zh)
-            if row.condition != condition or real_texts.intersection(texts):
-                continue
-            if not find_answer_word(texts, answer_words(knowledge)):
-                told.setdefault(condition, _Event("look_alike", f"conditions:{owner}", row.text, None))
-    return list(told.values())[:most]
+def _tell_look_alikes(premise: Premise, knowledge: Knowledge, rng: Rng, real_texts: set[str]) -> list[_Event]:
+    # They count against the symptom rate.
+    return [
+        _Event("look_alike", f"conditions:{told.condition}", told.text, None, f"symptoms:{told.symptom}")
+        for told in choose_look_alikes(premise, knowledge, rng, real_texts)
+    ]
 
 
 def _texts_of(told: Iterable[_Told]) -> set[str]:
@@ -218,7 +215,8 @@ def _count_acted(premise: Premise, knowledge: Knowledge, told: list[_Told]) -> t
     density, index_day = premise.density, premise.index_day
     complaints = until["benign"] + until["distractor"] + until["look_alike"]
     counts = [
-        ("symptoms", len(premise.symptoms), sum(note.kind == "real" for note in told)),
+        ("symptoms", len(premise.symptoms), sum(note.kind == "real" and not note.row for note in told)),
+        ("presenting", premise.presenting is not None, sum(note.kind == "real" and bool(note.row) for note in told)),
         ("symptom_rate", count_events(density.symptom_rate, index_day), complaints),
         ("life_event_rate", count_events(density.life_event_rate, index_day), until["life"]),
         ("distractor_events", premise.distractor_level != "none", until["distractor"]),

@@ -17,6 +17,7 @@ from clinworld.core.units import print_tick, readable_unit, to_ticks
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte
 from clinworld.schema.premise import Premise
+from clinworld.world.condition_effects import push_levels
 
 LABELS = Path(__file__).with_name("panel_labels.csv")
 VISIT_DAY = 0
@@ -32,7 +33,7 @@ class PanelLine(NamedTuple):
 
 
 def render_panel(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[PanelLine, ...]:
-    """The panel of the first visit, a line per analyte. Every value lies inside the reference interval of the patient's sex."""
+    """The panel of the first visit, a line per analyte: inside the reference interval of the patient's sex unless a condition moves it."""
     is_male = premise.patient.sex == "M"
     lines: list[PanelLine] = []
     for row in panel_analytes(knowledge):
@@ -40,6 +41,8 @@ def render_panel(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[Pane
         if low is None or high is None:
             continue
         value = _draw_normal_value(row, low, high, rng, premise.case_id)
+        moved = push_levels({row.id: (np.full(premise.course_end_day + 1, value), False)}, premise, knowledge, rng).get(row.id)
+        value = value if moved is None else float(moved[VISIT_DAY])
         lines.append(PanelLine(row.id, VISIT_DAY, _print_line(row, value, low, high)))
     return tuple(lines)
 
@@ -51,8 +54,7 @@ def panel_analytes(knowledge: Knowledge) -> tuple[Analyte, ...]:
     Raises KnowledgeError for one of a group that some condition follows.
     """
     places = {name.removeprefix(PLACE): row.value for name, row in knowledge.parameters.items() if name.startswith(PLACE)}
-    signals = {name for key in knowledge.conditions for name in knowledge.conditions[key].signals}
-    followed = {row.group for row in knowledge.analytes.values() if row.id in signals}
+    followed = {row.group for row in knowledge.analytes.values() if row.id in knowledge.followed}
     for name in places:
         if knowledge.analytes[name].group in followed or knowledge.analytes[name].cv_between_pct is None:
             raise KnowledgeError(

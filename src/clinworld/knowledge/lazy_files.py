@@ -1,0 +1,50 @@
+"""Rows that stand in one file each: which there are is known by their names, and each is read and parsed when first asked for."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Generic
+
+from clinworld.core.errors import KnowledgeError
+from clinworld.core.tables import read_text
+from clinworld.knowledge.shapes import Row
+
+
+class LazyFiles(Mapping[str, Row], Generic[Row]):
+    """Rows by id, which is the name of the file; after them come `rows`, parsed already."""
+
+    def __init__(self, paths: Mapping[str, Path], read: Callable[[Path], Row], rows: Mapping[str, Row]) -> None:
+        self._paths, self._read = paths, read
+        self._rows: dict[str, Row] = dict(rows)
+        self._ids = dict.fromkeys((*paths, *rows))
+        self._folded: dict[str, str] = {}  # texts without case, of the files that were searched
+
+    def __getitem__(self, name: str) -> Row:
+        if name not in self._rows:
+            self._rows[name] = self._read(self._paths[name])
+        return self._rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ids
+
+    def containing(self, word: str) -> tuple[str, ...]:
+        """Ids of the files in whose text a word stands, whatever its case, without parsing any; the rows without a file are left out.
+
+        A word that is broken over two lines or written with an escape is not seen.
+        """
+        wanted = word.casefold()
+        return tuple(name for name in self._paths if wanted in self._fold(name))
+
+    def without_a_file(self) -> tuple[str, ...]:
+        """Ids of the rows that were parsed already."""
+        return tuple(name for name in self._ids if name not in self._paths)
+
+    def _fold(self, name: str) -> str:
+        if name not in self._folded:
+            self._folded[name] = read_text(self._paths[name], KnowledgeError).casefold()
+        return self._folded[name]

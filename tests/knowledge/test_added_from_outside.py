@@ -1,0 +1,114 @@
+"""One new disease, drug, analyte, stream, test and event, each a file or row of a folder outside: listed and built with no code changed."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+from extra_rows import ZH, add_row, read_package
+
+from clinworld.cli.main import main
+from clinworld.knowledge.listing import count_kinds, list_rows
+from clinworld.knowledge.load import HERE, Knowledge, load_knowledge
+from clinworld.schema.item import item_from_row
+
+NAMES = {"en": "Cold elbow disease", "zh": ZH["say_one"]}
+JOB = """
+job_id: outside
+task: early_warning
+cases:
+  - case_id: A-1
+    raw:
+      disease: cold_elbow
+      drug: elbowmab
+      dose_steps: [5, 10]
+      devices: [smart_scale, wearable, lab_panel]
+      start_weight: 98
+      nadir_weight: 85
+      sex: F
+      age_range: 40-44
+    latent:
+      outcome: maintain
+      event_density: {symptom_rate: 0.9, life_event_rate: 0.5}
+"""
+DRUG_LINES = {
+    "id:": "id: elbowmab",
+    "names:": f"names: {{en: Elbowmab, zh: {ZH['name']}}}",
+    "aliases:": "aliases: []",
+    "rxcui:": "",
+    "class:": "class: elbow antibody",
+    "indications:": "indications: {cold_elbow: 10}",
+    "off_label:": "",
+    "ladder:": "ladder: [5, 10]",
+}
+CONDITION_LINES = {
+    "id:": "id: cold_elbow",
+    "names:": f"names: {{en: {NAMES['en']}, zh: {NAMES['zh']}}}",
+    "aliases:": "aliases: []",
+    "signals:": "signals: [weight, weight_clinic, elbow_factor]",
+}
+LEVEL = "  - {item: elbow_factor, mean: 8, sd: 1, low: 4, high: 12, source: authored, status: authored}"
+
+
+def copy_file(folder: Path, kind: str, name: str, lines: dict[str, str]) -> None:
+    """A file of the package with some of its top lines replaced, under the name it now has."""
+    text = (HERE / kind / f"{name}.yaml").read_text(encoding="utf-8")
+    changed = [lines.get(line.partition(" ")[0], line) for line in text.splitlines()]
+    effects = [line for line in changed if not line.startswith("  - {item:") or "dose:" not in line]
+    (folder / kind).mkdir()
+    new = next(line.removeprefix("id: ") for line in changed if line.startswith("id: "))
+    (folder / kind / f"{new}.yaml").write_text("\n".join(effects) + "\n", encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("knowledge")
+    names = {"name_en": "Elbow factor", "name_zh": ZH["say_two"]}
+    add_row(folder, "analytes", id="elbow_factor", **names, cv_within_pct="5", cv_analytic_pct="2", cv_between_pct="20")
+    add_row(folder, "streams", id="elbow_chill", name_en="Elbow chill", name_zh=ZH["say_three"])
+    add_row(folder, "tests", id="elbow_test", name_en="Elbow test", name_zh=ZH["say_four"], measures="elbow_factor", alternatives="")
+    add_row(folder, "events", id="saw_a_film", weight="100", shadows="")
+    copy_file(folder, "drugs", "metformin", DRUG_LINES)
+    copy_file(folder, "conditions", "obesity", CONDITION_LINES)
+    path = folder / "conditions" / "cold_elbow.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("\nprevalence:", f"\n{LEVEL}\nprevalence:"), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def knowledge(outside: Path) -> Knowledge:
+    return load_knowledge(outside)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *(("conditions", "cold_elbow"), ("drugs", "elbowmab"), ("analytes", "elbow_factor")),
+        *(("streams", "elbow_chill"), ("tests", "elbow_test"), ("events", "saw_a_film")),
+    ],
+)
+def test_what_was_added_is_listed_and_counted(kind: str, name: str, outside: Path, knowledge: Knowledge) -> None:
+    assert name in [row.id for row in list_rows(kind, knowledge)]
+    counted = {count.kind: count.rows for count in count_kinds(knowledge)}
+    assert counted[kind] == len(read_package().table(kind)) + 1
+
+
+def test_the_command_lists_what_was_added(outside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inputs", "tests", "--json", "--knowledge", str(outside)]) == 0
+    assert "elbow_test" in [row["id"] for row in orjson.loads(capsys.readouterr().out)["rows"]]
+
+
+def test_what_was_added_is_built(outside: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = tmp_path / "outside.yaml"
+    job.write_text(JOB, encoding="utf-8")
+    assert main(["build", str(job), "--knowledge", str(outside), "--out", str(tmp_path / "out")]) == 0
+    assert "Built 1 of 1 cases" in capsys.readouterr().out
+    items = next((tmp_path / "out").rglob("items.jsonl"))
+    [item] = [orjson.loads(line) for line in items.read_bytes().splitlines()]
+    record = item_from_row(item).record
+    assert {"elbow_factor", "elbow_chill"} <= {series.name for series in record.series}
+    assert {step.drug for step in record.prescriptions} == {"elbowmab"}
+    assert "cold_elbow" in record.profile.known_conditions
+    assert {"conditions:cold_elbow", "drugs:elbowmab", "analytes:elbow_factor", "streams:elbow_chill"} <= set(item["rows_used"])
+    assert "events:saw_a_film" in item["rows_used"]
+    assert any(note.text.en == "Saw a film" for note in record.notes)
