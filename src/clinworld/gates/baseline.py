@@ -8,6 +8,7 @@ from clinworld.gates.case import CaseUnderCheck
 from clinworld.gates.ledger_check import LedgerCheck, does_not_apply, passes
 from clinworld.knowledge.rows import Analyte, Stream
 from clinworld.schema.record import Series
+from clinworld.world.condition_effects import widen_span
 from clinworld.world.formulas import find_body_mass_index
 from clinworld.world.levels import fit_level_to_sex
 
@@ -17,7 +18,7 @@ FIRST_DAYS = 28
 
 def check_baseline(series: Series, row: Analyte | Stream, case: CaseUnderCheck) -> LedgerCheck:
     """The first values against the stated level, the condition's levels, the row's mean, or the reference interval."""
-    span = find_span(row, case)
+    span = widen_span(find_span(row, case), row, case.gold.premise, case.knowledge)
     if span is None or not len(series.ticks):
         return does_not_apply(NAME, "its start is decided elsewhere")
     low, high, noise = span

@@ -5,19 +5,32 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Course
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import Chart, Profile, Record
+from clinworld.world.condition_findings import derive_findings
 from clinworld.world.course import build_course
-from clinworld.world.notes import observe_notes
+from clinworld.world.notes import ObservedNotes, observe_notes
 from clinworld.world.observe import observe_series
 
+PARTS = ("history", "specimens", "findings", "dispensing")
 
-def build_world(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[Course, Chart]:
+
+def build_world(
+    premise: Premise,
+    knowledge: Knowledge,
+    rng: Rng,
+    parts: frozenset[str] = frozenset(),
+    *,
+    has_daily: bool = True,
+    has_notes: bool = True,
+) -> tuple[Course, Chart]:
     """The truth of one patient and the chart made of it, to the end of the course. Pure: equal premises give equal bytes.
 
+    `parts` of PARTS adds what not every pack needs, and moves nothing else. A cohort may leave out what is charted by day (`has_daily`)
+    or what is told in words (`has_notes`); the rest stays as it is.
     Raises PremiseConflict when something declared cannot be placed (an artifact without a reading, more events than there are rows).
     """
     course = build_course(premise, knowledge, rng)
-    observed = observe_series(premise, course, knowledge, rng)
-    told = observe_notes(premise, knowledge, rng)
+    observed = observe_series(premise, course, knowledge, rng, has_daily=has_daily)
+    told = observe_notes(premise, knowledge, rng) if has_notes else ObservedNotes((), (), (), ())
     patient = premise.patient
     record = Record(
         profile=Profile(
@@ -33,6 +46,7 @@ def build_world(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[Cours
         series=observed.series,
         notes=told.notes,
         prescriptions=observed.prescriptions,
+        findings=derive_findings(premise, course, knowledge, rng) if "findings" in parts else (),
     )
     rows_used = sorted({f"conditions:{patient.disease}", f"drugs:{premise.drug}", *observed.rows_used, *told.rows_used})
     return course, Chart(record, observed.faults, told.origins, observed.acted + told.acted, tuple(rows_used))

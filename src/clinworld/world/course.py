@@ -6,6 +6,7 @@ from clinworld.core.rng import Rng
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Course
 from clinworld.schema.premise import Premise
+from clinworld.world.condition_effects import push_weight
 from clinworld.world.levels import Treatment, derive_levels
 from clinworld.world.medication import derive_doses, draw_adherence, draw_dose_changes
 from clinworld.world.weight_guard import derive_weight
@@ -18,6 +19,7 @@ def build_course(premise: Premise, knowledge: Knowledge, rng: Rng, *, guard: boo
     and the evidence of the driver, which are there to be read. `guard` off leaves the outcome of the weight curve to chance, for tests.
     """
     weight_kg, notes = derive_weight(premise, knowledge, rng, guard=guard)
+    weight_kg = push_weight(weight_kg, premise, knowledge, rng)
     changes = draw_dose_changes(premise, knowledge, rng)
     dose = derive_doses(changes, premise.course_end_day)
     adherence = draw_adherence(premise, knowledge, rng)

@@ -19,6 +19,7 @@ from clinworld.core.tables import load_csv
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Drug
 from clinworld.schema.job import ArtifactClass, Case, Controls, DeclaredArtifact, DistractorLevel, EventDensity, Facts, Job
+from clinworld.world.draw_people import Limits, draw_background, draw_person
 from clinworld.world.effects import DIABETES, load_drug_table
 from clinworld.world.job_case import default_case
 from clinworld.world.job_keys import load_job_keys, read_default
@@ -54,11 +55,25 @@ def draw_cases(job: Job, knowledge: Knowledge, rng: Rng, *, is_followed: bool = 
     pins = {axis: _spread_labels(axis, job, n, rng) for axis in MIX_AXES}
     if pins["outcome"]:
         pins["driver"] = _spread_drivers(job, pins["outcome"], rng)
-    base = default_case("drawn", knowledge)
     return tuple(
-        _draw_case(_Draws(case_id, knowledge, rng, is_followed), {axis: labels[i] for axis, labels in pins.items() if labels}, base)
+        draw_case(case_id, {axis: labels[i] for axis, labels in pins.items() if labels}, knowledge, rng, is_followed=is_followed)
         for i, case_id in enumerate(ids)
     )
+
+
+def draw_case(case_id: str, pins: Mapping[str, str], knowledge: Knowledge, rng: Rng, *, is_followed: bool = False) -> Case:
+    """The drawn case of an id. `pins` are its labels by axis of the mix; without a mix there are none, and seed and id alone decide."""
+    return _draw_case(_Draws(case_id, knowledge, rng, is_followed), pins, _load_base(knowledge))
+
+
+@lru_cache(maxsize=8)
+def _load_base(knowledge: Knowledge) -> Case:
+    return default_case("drawn", knowledge)
+
+
+def drawn_id(seed: str, place: int, attempt: int = 0) -> str:
+    """The id of a drawn case by its place among the drawn ones; a further attempt where an earlier case has the id already."""
+    return "D" + digest_value([seed, "drawn", place, attempt], length=8)
 
 
 def _draw_ids(job: Job, n: int) -> list[str]:
@@ -66,7 +81,7 @@ def _draw_ids(job: Job, n: int) -> list[str]:
     ids = []
     for i in range(n):
         attempt = 0
-        while (case_id := "D" + digest_value([job.seed, "drawn", i, attempt], length=8)) in taken:
+        while (case_id := drawn_id(job.seed, i, attempt)) in taken:
             attempt += 1
         taken[case_id] = None
         ids.append(case_id)
@@ -110,11 +125,11 @@ class _Draws:
     """The draws of one case, each at its own address."""
 
     def __init__(self, case_id: str, knowledge: Knowledge, rng: Rng, is_followed: bool) -> None:
-        self.case_id, self.knowledge, self._rng, self.is_followed = case_id, knowledge, rng, is_followed
+        self.case_id, self.knowledge, self.rng, self.is_followed = case_id, knowledge, rng, is_followed
 
     def at(self, name: str) -> Series:
         """The series of one field."""
-        return self._rng.at(self.case_id, "draw", name)
+        return self.rng.at(self.case_id, "draw", name)
 
     def happens(self, name: str, p: float) -> bool:
         """True with chance p."""
@@ -176,21 +191,24 @@ def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, days: _Da
     knowledge = draws.knowledge
     known = load_draw_weights()["drug"]
     drug = knowledge.drugs[draws.choose("drug", [name for name in known if disease in dict(knowledge.drugs[name].indications)])]
-    sex: Literal["F", "M"] = "F" if draws.happens("sex", 0.5) else "M"
+    youngest, oldest = (int(knowledge.parameter(f"draw_age_{end}")) for end in ("low", "high"))
+    person = draw_person(draws.case_id, disease, knowledge, draws.rng, ages=(youngest, oldest))
+    sex: Literal["F", "M"] = "F" if person.sex == "F" else "M"
     bmi = round(draws.between("bmi", "bmi_obesity" if disease == _OBESITY else "bmi"), 1)
     height = _draw_height(draws, sex)
     start = round(bmi * (height * height), 1)
     doses = _draw_doses(draws, drug, disease, days.index_day)
+    limits = Limits(known=(disease,), bmi=bmi, drugs=(drug.id,), spares_course=True)
     return replace(
         base,
         disease=disease,
         drug=drug.id,
         dose_steps=doses,
         devices=devices,
-        age_range=_draw_ages(draws, disease),
+        age_range=f"{person.age_low}-{person.age_high}",
         sex=sex,
         bmi=bmi,
-        comorbidities=_draw_comorbidities(draws, disease),
+        comorbidities=draw_background(draws.case_id, person, limits, knowledge, draws.rng),
         start_weight=start,
         nadir_weight=round(start - _draw_loss(draws, start, derive_weight_loss(drug, doses, disease, start, knowledge), driver, days), 1),
     )
@@ -201,18 +219,6 @@ def _draw_height(draws: _Draws, sex: str) -> float:
     cut = number("draw_height_cut_sd")
     mean = number("draw_height_f_m" if sex == "F" else "draw_height_m_m")
     return mean + number("draw_height_sd_m") * min(cut, max(-cut, draws.at("height").gauss()))
-
-
-def _draw_ages(draws: _Draws, disease: str) -> str:
-    number = draws.knowledge.parameter
-    width = int(number("draw_age_width"))
-    condition = draws.knowledge.conditions[disease]
-    low = max(int(number("draw_age_low")), condition.age_low or 0)
-    high = int(number("draw_age_high"))
-    if condition.age_high is not None:
-        high = min(high, condition.age_high - width + 1)
-    first = width * draws.at("age").whole(-(-low // width), max(-(-low // width), high // width))
-    return f"{first}-{first + width - 1}"
 
 
 def _draw_devices(draws: _Draws, disease: str) -> tuple[str, ...]:
@@ -234,12 +240,6 @@ def _draw_doses(draws: _Draws, drug: Drug, disease: str, index_day: int) -> tupl
     room = 1 + (index_day // drug.min_titration_days if drug.min_titration_days else len(rungs))
     most = min(len(rungs), room, int(draws.knowledge.parameter("draw_steps_most")))
     return tuple(rungs[: draws.at("dose_steps").whole(1, most)])
-
-
-def _draw_comorbidities(draws: _Draws, disease: str) -> tuple[str, ...]:
-    if not draws.happens("has_comorbidity", draws.knowledge.parameter("draw_p_comorbidity")):
-        return ()
-    return (draws.choose("comorbidity", [name for name in load_draw_weights()["comorbidity"] if name != disease]),)
 
 
 def derive_weight_loss(drug: Drug, doses: Sequence[float], disease: str, start_kg: float, knowledge: Knowledge) -> float:

@@ -105,6 +105,7 @@ def admit_events(pool: EventPool, premise: Premise) -> Flags:
     patient = premise.patient
     names = [f"sex:{patient.sex}", *(f"axis:{axis}" for axis in premise.distractor_axes)]
     names += [f"shadows:{name}" for name in (premise.driver, patient.disease, *patient.comorbidities)]
+    names += [f"shadows:{premise.presenting.condition}"] if premise.presenting else []
     admitted = pool.is_drawn & (pool.age_low <= patient.age_low) & (pool.age_high >= patient.age_high)
     is_frail = patient.age_high >= pool.elderly_years or (patient.bmi is not None and patient.bmi >= pool.heavy_bmi)
     if is_frail:

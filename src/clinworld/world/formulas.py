@@ -13,33 +13,33 @@ from clinworld.schema.premise import Patient
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """`inputs` are analyte ids; `calculate` takes their printed values, the age in years, the sex and the knowledge.
+    """`inputs` are analyte ids; `calculate` takes their printed values, the age in years (one, or by value), the sex and the knowledge.
 
     The result is nan where the formula is outside its domain.
     """
 
     inputs: tuple[str, ...]
-    calculate: Callable[[Mapping[str, Reals], float, str, Knowledge], Reals]
+    calculate: Callable[[Mapping[str, Reals], float | Reals, str, Knowledge], Reals]
 
 
-def calculate_fib4(values: Mapping[str, Reals], age_years: float, sex: str, knowledge: Knowledge) -> Reals:
+def calculate_fib4(values: Mapping[str, Reals], age_years: float | Reals, sex: str, knowledge: Knowledge) -> Reals:
     """Fibrosis-4 index from AST and ALT in U/L and platelets in 10*9/L."""
     return age_years * values["ast"] / (values["platelets"] * np.sqrt(values["alt"]))
 
 
-def calculate_total_cholesterol(values: Mapping[str, Reals], age_years: float, sex: str, knowledge: Knowledge) -> Reals:
+def calculate_total_cholesterol(values: Mapping[str, Reals], age_years: float | Reals, sex: str, knowledge: Knowledge) -> Reals:
     """Total cholesterol in mmol/L that Friedewald's equation turns into the printed LDL cholesterol."""
     in_domain = values["triglycerides"] < knowledge.parameter("friedewald_most_triglycerides")
     total = values["ldl_c"] + values["hdl_c"] + values["triglycerides"] / knowledge.parameter("friedewald_divisor")
     return np.where(in_domain, total, np.nan)
 
 
-def calculate_non_hdl(values: Mapping[str, Reals], age_years: float, sex: str, knowledge: Knowledge) -> Reals:
+def calculate_non_hdl(values: Mapping[str, Reals], age_years: float | Reals, sex: str, knowledge: Knowledge) -> Reals:
     """Cholesterol outside HDL in mmol/L."""
     return values["total_cholesterol"] - values["hdl_c"]
 
 
-def calculate_egfr(values: Mapping[str, Reals], age_years: float, sex: str, knowledge: Knowledge) -> Reals:
+def calculate_egfr(values: Mapping[str, Reals], age_years: float | Reals, sex: str, knowledge: Knowledge) -> Reals:
     """Filtration rate in mL/min/1.73 m2 by CKD-EPI 2021, from creatinine in umol/L."""
     which = "m" if sex == "M" else "f"
     ratio = values["creatinine"] / knowledge.parameter("creatinine_umol_per_mg_dl") / knowledge.parameter(f"ckd_epi_2021_kappa_{which}")

@@ -16,6 +16,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte, Level, Stream
 from clinworld.schema.course import Reals
 from clinworld.schema.premise import Premise
+from clinworld.world.condition_effects import list_moved_streams, push_levels
 from clinworld.world.effects import DIABETES, DrugTable, derive_direct_effects, load_drug_table
 from clinworld.world.evidence import derive_evidence
 from clinworld.world.formulas import find_body_mass_index
@@ -83,16 +84,21 @@ class Treatment(NamedTuple):
     adherence: Reals
 
 
-def derive_levels(premise: Premise, treatment: Treatment, knowledge: Knowledge, rng: Rng) -> dict[str, Reals]:
+def derive_levels(
+    premise: Premise, treatment: Treatment, knowledge: Knowledge, rng: Rng, *, items: tuple[str, ...] = ()
+) -> dict[str, Reals]:
     """Level by day of every analyte and stream whose truth is decided here, in the row's unit and on a linear scale.
 
-    `NAME` is a true level; `shift:NAME` is added, on the stream's scale, to a level drawn where the stream is observed;
-    `evidence:NAME` is the level of a stream that shows a driver, in every case, whether the driver acts or not.
+    `items` are followed besides what the devices report. `NAME` is a true level; `shift:NAME` is added, on the stream's scale, to a
+    level drawn where the stream is observed; `evidence:NAME` is the level of a stream that shows a driver, in every case, whether the
+    driver acts or not.
     """
     patient, days = premise.patient, premise.course_end_day + 1
     conditions = (patient.disease, *patient.comorbidities)
     age_years = (patient.age_low + patient.age_high) / 2.0
-    followed = load_followed(knowledge, conditions, patient.devices, premise.drug, patient.sex, age_years)
+    shown = premise.presenting.condition if premise.presenting else ""
+    items = items + list_moved_streams(knowledge, conditions, shown, patient.devices, patient.sex, age_years)
+    followed = load_followed(knowledge, conditions, patient.devices, premise.drug, patient.sex, age_years, items)
     levels: dict[str, Reals] = {}
     if followed.names:
         bmi = find_body_mass_index(patient, premise.start_weight_kg, knowledge)
@@ -104,43 +110,84 @@ def derive_levels(premise: Premise, treatment: Treatment, knowledge: Knowledge, 
             levels[f"shift:{name}" if followed.is_shift[i] else name] = rows[i]
     for name, level in derive_evidence(premise, knowledge, rng).items():
         levels[name] = levels[name] + level if name in levels else level
+    by_item = {name.rpartition(":")[2]: (name, level) for name, level in levels.items()}
+    acted_on = {item: (level, name.startswith("shift:")) for item, (name, level) in by_item.items()}
+    for item, level in push_levels(acted_on, premise, knowledge, rng).items():
+        levels[by_item[item][0]] = level
     return levels
 
 
 @lru_cache(maxsize=512)
 def load_followed(
-    knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], drug: str, sex: str, age_years: float
+    knowledge: Knowledge,
+    conditions: tuple[str, ...],
+    devices: tuple[str, ...],
+    drug: str,
+    sex: str,
+    age_years: float,
+    items: tuple[str, ...] = (),
 ) -> Followed:
-    """What is followed in a patient: what the devices report and weight, the drug or a known condition moves."""
-    rows = _find_rows(knowledge, conditions, devices, drug)
-    written = [_find_level(row, conditions, sex, age_years, knowledge) for row in rows]
-    is_shift = [isinstance(row, Stream) and row.role == "wearable" and level is None for row, level in zip(rows, written, strict=True)]
-    firsts = np.array(
-        [
-            (level.mean, level.sd, level.low, level.high) if level else _usual_level(row, conditions, sex, age_years, knowledge)
-            for row, level in zip(rows, written, strict=True)
-        ],
-        dtype=np.float64,
-    ).reshape(-1, 4, 1)
+    """What is followed in a patient: what the devices report and weight, the drug or a known condition moves, and `items`."""
+    frame = _load_frame(knowledge, conditions, devices, drug, items)
+    # Only a stream's level depends on age.
+    firsts = [_find_first(knowledge, row.id, conditions, sex, age_years if isinstance(row, Stream) else 0.0) for row in frame.rows]
+    columns = np.array(firsts, dtype=np.float64).reshape(-1, 4, 1)
+    return Followed(
+        names=frame.names,
+        factors=frame.factors,
+        is_shift=frame.is_shift,
+        mean=columns[:, 0],
+        per_bmi=frame.per_bmi,
+        typical_bmi=knowledge.parameter("levels_typical_bmi"),
+        sd=columns[:, 1],
+        first_low=columns[:, 2],
+        first_high=columns[:, 3],
+        loading=frame.loading,
+        tries=int(knowledge.parameter("levels_tries")),
+        moving=frame.moving,
+        motion=frame.motion,
+    )
+
+
+class _Frame(NamedTuple):
+    # What of `Followed` is the same at every age and in both sexes.
+    rows: tuple[Analyte | Stream, ...]
+    names: tuple[str, ...]
+    factors: tuple[str, ...]
+    is_shift: NDArray[np.bool_]
+    per_bmi: Reals
+    loading: Reals
+    moving: NDArray[np.int64]
+    motion: Motion
+
+
+@lru_cache(maxsize=2048)
+def _load_frame(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], drug: str, items: tuple[str, ...]) -> _Frame:
+    rows = _find_rows(knowledge, conditions, devices, drug, items)
+    written = {level.item for condition in conditions for level in _levels_of(condition, knowledge)}
+    is_shift = [isinstance(row, Stream) and row.role == "wearable" and row.id not in written for row in rows]
     factors = [row.group if isinstance(row, Analyte) else next(iter(row.devices), "") for row in rows]
     table = load_drug_table(knowledge, drug, tuple(row.id for row in rows), DIABETES in conditions)
     responds = np.any(table.own != 0.0, axis=1) | np.any(table.percent != 0.0, axis=1) if rows else np.zeros(0, dtype=np.bool_)
     moving = np.array([i for i, row in enumerate(rows) if responds[i] or row.per_kg], dtype=np.int64)
-    return Followed(
+    return _Frame(
+        rows=tuple(rows),
         names=tuple(row.id for row in rows),
         factors=tuple(SENSOR_LIKE.get(factor, factor) for factor in factors),
         is_shift=np.array(is_shift, dtype=np.bool_),
-        mean=firsts[:, 0],
         per_bmi=_column([row.per_bmi_over_25 if isinstance(row, Stream) else 0.0 for row in rows]),
-        typical_bmi=knowledge.parameter("levels_typical_bmi"),
-        sd=firsts[:, 1],
-        first_low=firsts[:, 2],
-        first_high=firsts[:, 3],
         loading=_named(rows, "levels_shared", 0.0, knowledge),
-        tries=int(knowledge.parameter("levels_tries")),
         moving=moving,
         motion=_load_motion([rows[i] for i in moving], [is_shift[i] for i in moving], table.pick(moving), knowledge),
     )
+
+
+@lru_cache(maxsize=16384)
+def _find_first(knowledge: Knowledge, item: str, conditions: tuple[str, ...], sex: str, age_years: float) -> tuple[float, ...]:
+    """(mean, SD, low, high) of an item's level on day 0."""
+    row: Analyte | Stream = knowledge.analytes[item] if item in knowledge.analytes else knowledge.streams[item]
+    level = _find_level(row, conditions, sex, age_years, knowledge)
+    return (level.mean, level.sd, level.low, level.high) if level else _usual_level(row, conditions, sex, age_years, knowledge)
 
 
 def _load_motion(rows: list[Analyte | Stream], is_shift: list[bool], table: DrugTable, knowledge: Knowledge) -> Motion:
@@ -174,17 +221,21 @@ def _named(rows: list[Analyte | Stream], prefix: str, absent: float, knowledge: 
     return _column([knowledge.parameter(name) if name in knowledge.parameters else absent for name in names])
 
 
-def _find_rows(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], drug: str) -> list[Analyte | Stream]:
-    """Analytes and streams the devices report that have a level of their own or something that moves them, in table order."""
+def _find_rows(
+    knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], drug: str, items: tuple[str, ...]
+) -> list[Analyte | Stream]:
+    """Analytes and streams the devices report that have a level of their own or something that moves them, and `items`, in table order."""
     reports = {name for device in devices for name in knowledge.devices[device].reports}
     written = {level.item for condition in conditions for level in _levels_of(condition, knowledge)}
     moved = {effect.item for effect in knowledge.drugs[drug].effects}
     rows: list[Analyte | Stream] = [
-        row for row in knowledge.analytes.values() if row.group in reports and row.device in devices and not row.derived_by
+        row
+        for row in knowledge.analytes.values()
+        if not row.derived_by and (row.id in items or (row.group in reports and row.device in devices))
     ]
     for stream in knowledge.streams.values():
         is_moved = stream.per_kg is not None or stream.id in moved or stream.id in written
-        if stream.id in reports and is_moved and not stream.parent and stream.role in ("home", "wearable"):
+        if stream.id in items or (stream.id in reports and is_moved and not stream.parent and stream.role in ("home", "wearable")):
             rows.append(stream)
     return rows
 

@@ -3,6 +3,7 @@
 Puts the parts together and decides their order. Notes are not charted here; the record is cut at the index day elsewhere.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -35,11 +36,14 @@ class ObservedSeries(NamedTuple):
     rows_used: tuple[str, ...]
 
 
-def observe_series(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng) -> ObservedSeries:
+def observe_series(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng, *, has_daily: bool = True) -> ObservedSeries:
     """Every series of a patient from day 0 to the end of the course, with the premise's faults in it. Pure.
 
-    Raises PremiseConflict `artifact_not_placed` for a fault that finds no reading.
+    Without `has_daily` what is charted by day (home scale, wearables, home devices, diaries) is left out with its faults; nothing else
+    moves. Raises PremiseConflict `artifact_not_placed` for a fault that finds no reading.
     """
+    if not has_daily:
+        return _observe_without_daily(premise, course, knowledge, rng)
     weekdays = draw_weekdays(premise, rng)
     daily = observe_streams(premise, course, knowledge, rng, weekdays)
     weigh_ins = draw_weigh_in_days(premise, weekdays, daily.weight_noise, daily.weigh_in, knowledge)
@@ -67,6 +71,17 @@ def observe_series(premise: Premise, course: Course, knowledge: Knowledge, rng: 
     used = [f"streams:{series.name}" for series in streams] + [f"analytes:{series.name}" for series in labs] + [f"drugs:{premise.drug}"]
     orders = derive_prescriptions(premise, course, knowledge)
     return ObservedSeries((*streams, *labs), orders, faults, tuple(sorted(acted.items())), tuple(sorted(used)))
+
+
+def _observe_without_daily(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng) -> ObservedSeries:
+    clinic = observe_clinic_scale(premise, course, knowledge, rng)
+    adherence, _ = observe_adherence(premise, course, knowledge, rng)
+    charted = {clinic.name: clinic, adherence.name: adherence}
+    kept = tuple(fault for fault in premise.artifacts if knowledge.artifacts[fault.kind].series in charted)
+    faulty, faults = apply_artifacts(charted, replace(premise, artifacts=kept), knowledge)
+    labs = observe_labs(premise, course, draw_visits(premise, course, knowledge, rng), knowledge, rng)
+    streams = tuple(faulty[name] for name in knowledge.streams if name in faulty)
+    return ObservedSeries((*streams, *labs), derive_prescriptions(premise, course, knowledge), faults, (), ())
 
 
 def _chart_daily(daily: DailyValues, weigh_ins: Days, knowledge: Knowledge) -> dict[str, Series]:

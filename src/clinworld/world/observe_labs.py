@@ -98,8 +98,7 @@ def observe_labs(premise: Premise, course: Course, visits: Days, knowledge: Know
     own = normals[of_group.size :].reshape(len(assays.rows), -1)
     drawn = _draw_groups(premise, assays, visits, of_group[:, :1], words_to_uniform(by_group[:, 3::2][:, slots]), knowledge)
     level = np.array([course.levels[row.id][visits] for row in assays.rows])
-    values = np.log(level) + assays.sd_own * own + assays.sd_shared * of_group[assays.group_at, 1:]
-    ticks = to_ticks(np.exp(reflect(values, assays.low, assays.high)) * assays.steps_per_unit, 0)
+    ticks = print_results(assays, level, own, of_group[assays.group_at, 1:])
     _keep_first_undiagnosed(premise, assays.rows, ticks, level)
     results = {
         row.id: Results(row, ticks[i], printed, drawn[group])
@@ -107,9 +106,16 @@ def observe_labs(premise: Premise, course: Course, visits: Days, knowledge: Know
     }
     for row in list_calculated(knowledge):
         if row.device in premise.patient.devices and all(name in results for name in FORMULAS[row.derived_by].inputs):
-            results[row.id] = _calculate(row, premise, results, knowledge)
-    charted = [_chart(results[name], visits) for name in knowledge.analytes if name in results]
+            age_years = (premise.patient.age_low + premise.patient.age_high) / 2
+            results[row.id] = calculate_result(row, age_years, premise.patient.sex, results, knowledge)
+    charted = [chart_results(results[name], visits) for name in knowledge.analytes if name in results]
     return tuple(series for series in charted if len(series.days))
+
+
+def print_results(assays: Assays, level: Reals, own: Reals, shared: Reals) -> NDArray[np.int64]:
+    """Ticks [analyte, visit] of true levels, with standard normals of each result's own and of what its group shares on the day."""
+    values = np.log(level) + assays.sd_own * own + assays.sd_shared * shared
+    return to_ticks(np.exp(reflect(values, assays.low, assays.high)) * assays.steps_per_unit, 0)
 
 
 @lru_cache(maxsize=8)
@@ -136,12 +142,17 @@ def _draw_groups(premise: Premise, assays: Assays, visits: Days, person: Reals, 
 
     How often a group is drawn differs between people. The last visit up to the index day draws what would have too few results.
     """
-    odds = assays.usual / (1 - assays.usual) * np.exp(knowledge.parameter("lab_person_logit_sd") * person)
-    drawn = chance < odds / (1 + odds)
+    drawn = chance < find_group_chances(assays, person, knowledge)
     drawn[:, 0] = True
     visible = int(np.searchsorted(visits, premise.index_day, side="right"))
     drawn[:, visible - 1] |= np.count_nonzero(drawn[:, :visible], axis=1) < int(knowledge.parameter("lab_least_visible"))
     return drawn
+
+
+def find_group_chances(assays: Assays, person: Reals, knowledge: Knowledge) -> Reals:
+    """How likely a visit of this person draws each group, [group, 1]; `person` are standard normals [group, 1]."""
+    odds = assays.usual / (1 - assays.usual) * np.exp(knowledge.parameter("lab_person_logit_sd") * person)
+    return np.asarray(odds / (1 + odds))
 
 
 def _keep_first_undiagnosed(premise: Premise, rows: tuple[Analyte, ...], ticks: NDArray[np.int64], level: Reals) -> None:
@@ -154,11 +165,13 @@ def _keep_first_undiagnosed(premise: Premise, rows: tuple[Analyte, ...], ticks: 
                 ticks[i, 0] = 2 * limit - 1 - ticks[i, 0]
 
 
-def _calculate(row: Analyte, premise: Premise, results: dict[str, Results], knowledge: Knowledge) -> Results:
-    """A calculated result on the visits that have all its inputs, from their printed values; none outside the formula's domain."""
+def calculate_result(row: Analyte, age_years: float | Reals, sex: str, results: dict[str, Results], knowledge: Knowledge) -> Results:
+    """A calculated result on the visits that have all its inputs, from their printed values; none outside the formula's domain.
+
+    The age may differ by visit.
+    """
     formula = FORMULAS[row.derived_by]
-    age = (premise.patient.age_low + premise.patient.age_high) / 2
-    result = formula.calculate({name: results[name].printed for name in formula.inputs}, age, premise.patient.sex, knowledge)
+    result = formula.calculate({name: results[name].printed for name in formula.inputs}, age_years, sex, knowledge)
     is_charted = np.isfinite(result)
     for name in formula.inputs:
         is_charted &= results[name].is_charted
@@ -166,6 +179,7 @@ def _calculate(row: Analyte, premise: Premise, results: dict[str, Results], know
     return Results(row, ticks, np.where(is_charted, from_ticks(ticks, row.decimals), np.nan), is_charted)
 
 
-def _chart(results: Results, visits: Days) -> Series:
+def chart_results(results: Results, visits: Days) -> Series:
+    """The visits that drew an analyte, as a series."""
     row, at = results.row, results.is_charted
     return Series(row.id, "laboratory", row.ucum, row.decimals, visits[at].astype(np.int32), results.ticks[at])

@@ -54,11 +54,42 @@ class Stack:
     is_weekly: Flags
     is_derived: Flags
 
+    numbers: Reals  # [stream, name of _NUMBERS]: the columns from `mean_m` to `steps_per_unit` are views of it
+
     def pick(self, places: Sequence[int]) -> "Stack":
         """The stack of some of its rows."""
         at = list(places)
-        columns = {name: getattr(self, name)[at] for name in self.__slots__ if name not in ("rows", "devices")}
-        return Stack(rows=tuple(self.rows[i] for i in at), devices=tuple(self.devices[i] for i in at), **columns)
+        numbers = self.numbers[at]
+        return Stack(
+            rows=tuple(self.rows[i] for i in at),
+            devices=tuple(self.devices[i] for i in at),
+            weekday=self.weekday[at],
+            off=self.off[at],
+            p_present=self.p_present[at],
+            is_log=self.is_log[at],
+            is_weekly=self.is_weekly[at],
+            is_derived=self.is_derived[at],
+            numbers=numbers,
+            **_columns(numbers),
+        )
+
+
+_NUMBERS = (
+    "mean_m",
+    "mean_f",
+    "per_year_over_40",
+    "per_bmi_over_25",
+    "sd_between",
+    "sd_within",
+    "lag1",
+    "low",
+    "high",
+    "steps_per_unit",
+)
+
+
+def _columns(numbers: Reals) -> dict[str, Reals]:
+    return {name: numbers[:, i : i + 1] for i, name in enumerate(_NUMBERS)}
 
 
 class Generation(NamedTuple):
@@ -105,25 +136,28 @@ def load_stack(knowledge: Knowledge, devices: tuple[str, ...]) -> Stack:
     def scaled(values: Reals) -> Reals:
         return np.where(is_log, np.log(np.where(is_log, np.maximum(values, 1 / per_unit), 1)), values)
 
+    numbers = np.concatenate(
+        [
+            np.where(is_derived, [[row.intercept_m or 0] for row in rows], scaled(column("mean_m"))),
+            np.where(is_derived, [[row.intercept_f or 0] for row in rows], scaled(column("mean_f"))),
+            *(column(name) for name in ("per_year_over_40", "per_bmi_over_25", "sd_between", "sd_within", "lag1")),
+            scaled((np.floor(column("hard_low") * per_unit) + 1) / per_unit),
+            scaled((np.ceil(column("hard_high") * per_unit) - 1) / per_unit),
+            per_unit,
+        ],
+        axis=1,
+    )
     return Stack(
         rows=rows,
         devices=tuple(_device(row, devices) if row.role in WORN else "" for row in rows),
-        mean_m=np.where(is_derived, [[row.intercept_m or 0] for row in rows], scaled(column("mean_m"))),
-        mean_f=np.where(is_derived, [[row.intercept_f or 0] for row in rows], scaled(column("mean_f"))),
-        per_year_over_40=column("per_year_over_40"),
-        per_bmi_over_25=column("per_bmi_over_25"),
-        sd_between=column("sd_between"),
-        sd_within=column("sd_within"),
-        lag1=column("lag1"),
-        low=scaled((np.floor(column("hard_low") * per_unit) + 1) / per_unit),
-        high=scaled((np.ceil(column("hard_high") * per_unit) - 1) / per_unit),
-        steps_per_unit=per_unit,
         weekday=np.array([[row.monday, 0, 0, 0, 0, row.saturday, row.sunday] for row in rows]),
         off=np.array([_thresholds(row) for row in rows], dtype=np.uint64),
         p_present=column("p_present")[:, 0],
         is_log=is_log[:, 0],
         is_weekly=np.array([row.role in WEEKLY for row in rows]),
         is_derived=is_derived,
+        numbers=numbers,
+        **_columns(numbers),
     )
 
 

@@ -17,7 +17,7 @@ def check(case: CaseUnderCheck) -> Outcome:
     told: Counter[str] = Counter()
     for note in case.gold.chart.notes:
         origin = case.kinds.get(note.note_id)
-        kind = origin.kind if origin else "unexplained"
+        kind = "presenting" if origin and origin.kind == "real" and origin.row else origin.kind if origin else "unexplained"
         told[kind] += 1
         by_t[kind] += note.day <= day
     counts = (

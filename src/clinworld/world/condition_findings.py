@@ -1,0 +1,290 @@
+"""What a test would find in a patient on a day, for any item a test can measure; and the findings that visits chart unasked.
+
+`find_result` is the one answer to every order: a printed number, positive or negative, or why there is none. It follows from the same
+truth as the chart: levels, conditions and their course. What is charted already is repeated as charted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from clinworld.core.rng import Rng
+from clinworld.core.units import to_ticks
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import Analyte, FindingKind, Stream
+from clinworld.schema.course import Course, Reals
+from clinworld.schema.premise import Premise
+from clinworld.schema.record import FindingResult, Record
+from clinworld.world.condition_effects import Acting, acting_conditions, list_acting, push_levels
+from clinworld.world.condition_ramps import derive_ramps
+from clinworld.world.condition_sizes import Scale, load_scale
+from clinworld.world.formulas import FORMULAS, LINES, find_body_mass_index
+from clinworld.world.levels import Treatment, derive_levels
+from clinworld.world.observe_streams import reflect
+from clinworld.world.visits import draw_visits
+
+AREA = "findings"
+_BMI, _OFFICE, _AMBULATORY, _HOME = "bmi", "office_sbp", "daytime_ambulatory_sbp", "home_sbp"
+_SCALES = ("weight", "weight_clinic")
+
+
+class Examined(NamedTuple):
+    """A patient to be tested. `record` is what is charted already, None for nothing."""
+
+    premise: Premise
+    course: Course
+    knowledge: Knowledge
+    rng: Rng
+    record: Record | None = None
+
+
+class Unavailable(NamedTuple):
+    """No result, and why: not measured at this sex, no device, or no result under these circumstances."""
+
+    day: int
+    name: str
+    reason: Literal["sex", "device", "out_of_domain"]
+
+
+def follow(patient: Examined, items: Sequence[str]) -> Examined:
+    """The same patient with the levels of measured analytes and home streams worked out at once: quicker where many are tested."""
+    course, knowledge = patient.course, patient.knowledge
+    rows = ((name, knowledge.items[name]) for name in dict.fromkeys(items) if name not in course.levels)
+    wanted = [name for name, row in rows if (isinstance(row, Analyte) and not row.derived_by) or _is_at_home(row)]
+    return patient._replace(course=replace(course, levels=MappingProxyType({**_derive(patient, tuple(wanted)), **course.levels})))
+
+
+def find_test(test: str, day: int, patient: Examined) -> tuple[FindingResult | Unavailable, ...]:
+    """What an orderable test shows on a day: a result for each item it measures."""
+    return tuple(find_result(name, day, patient) for name in patient.knowledge.tests[test].measures)
+
+
+def find_result(name: str, day: int, patient: Examined) -> FindingResult | Unavailable:
+    """What a test of one item (analyte, stream or finding) would show on a day of the course, in the row's unit and decimals.
+
+    Pure: the same item on the same day has the same result, whatever else was tested. A number has `is_positive` only where the item has
+    a cut. Raises KeyError for an item that no knowledge row describes.
+    """
+    row = patient.knowledge.items[name]
+    if patient.premise.patient.sex == "M" and f"finding.women_only.{name}" in patient.knowledge.parameters:
+        return Unavailable(day, name, "sex")
+    charted = _find_charted(name, day, patient)
+    if charted is not None:
+        return charted
+    if isinstance(row, FindingKind):
+        return _find_finding(row, day, patient) if row.is_numeric else _find_word(row, day, patient)
+    return _find_stream(row, day, patient) if isinstance(row, Stream) else _find_analyte(row, day, patient)
+
+
+def derive_findings(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng) -> tuple[FindingResult, ...]:
+    """What the visits chart without anyone ordering it, by day and then in the order of the findings table. Pure."""
+    patient = Examined(premise, course, knowledge, rng)
+    visits = draw_visits(premise, course, knowledge, rng).tolist()
+    charted = []
+    for name in knowledge.findings:
+        parameter = knowledge.parameters.get(f"finding.routine.{name}")
+        if parameter is None:
+            continue
+        chances = rng.at(premise.case_id, AREA, name, "routine").uniform(premise.course_end_day + 1)[visits].tolist()
+        for day, chance in zip(visits, chances, strict=True):
+            result = find_result(name, day, patient) if chance < parameter.value else None
+            if isinstance(result, FindingResult):
+                charted.append(result)
+    return tuple(sorted(charted, key=lambda result: result.day))
+
+
+def _find_charted(name: str, day: int, patient: Examined) -> FindingResult | None:
+    if patient.record is None:
+        return None
+    told = next((each for each in patient.record.findings if each.name == name and each.day == day), None)
+    series = patient.record.find(name) if told is None else None
+    if series is not None and day in series.days:
+        return FindingResult(day, name, None, int(series.ticks[int(np.searchsorted(series.days, day))]), series.decimals)
+    return told
+
+
+def _find_analyte(row: Analyte, day: int, patient: Examined) -> FindingResult | Unavailable:
+    premise, knowledge = patient.premise, patient.knowledge
+    if row.derived_by:
+        return _calculate(row, day, patient)
+    level = float(_find_level(row.id, patient)[day])
+    unknown = knowledge.parameter("lab_cv_unknown_pct")
+    within, analytic = (unknown if cv is None else cv for cv in (row.cv_within_pct, row.cv_analytic_pct))
+    spread = float(np.hypot(within, analytic)) / 100.0
+    value = np.log(np.array([level])) + spread * patient.rng.at(premise.case_id, AREA, row.id).normal(1, start=day)
+    step = 10.0**-row.decimals
+    low, high = np.log(np.array([max(row.hard_low + step, step), row.hard_high - step])).tolist()
+    return _print(row.id, day, float(np.exp(reflect(value, low, high))[0]), row.decimals)
+
+
+def _calculate(row: Analyte, day: int, patient: Examined) -> FindingResult | Unavailable:
+    """A calculated result from the printed results of its inputs on the same day."""
+    premise, formula = patient.premise, FORMULAS[row.derived_by]
+    values: dict[str, Reals] = {}
+    for name in formula.inputs:
+        found = find_result(name, day, patient)
+        if isinstance(found, Unavailable) or found.ticks is None:
+            return Unavailable(day, row.id, "out_of_domain")
+        values[name] = np.array([found.ticks / 10.0**found.decimals])
+    age = (premise.patient.age_low + premise.patient.age_high) / 2
+    result = float(formula.calculate(values, age, premise.patient.sex, patient.knowledge)[0])
+    return _print(row.id, day, result, row.decimals) if np.isfinite(result) else Unavailable(day, row.id, "out_of_domain")
+
+
+def _find_stream(row: Stream, day: int, patient: Examined) -> FindingResult | Unavailable:
+    premise, knowledge = patient.premise, patient.knowledge
+    if row.role == "wearable" and not set(row.devices) & set(premise.patient.devices):
+        return Unavailable(day, row.id, "device")
+    noise = row.sd_within * patient.rng.at(premise.case_id, AREA, row.id).normal(1, start=day)
+    is_log = row.scale == "log"
+    if row.parent:
+        parent = find_result(row.parent, day, patient)
+        if isinstance(parent, Unavailable) or parent.ticks is None:
+            return Unavailable(day, row.id, "device")
+        line = LINES[row.derived_by](premise.patient, premise.start_weight_kg, knowledge) if row.derived_by else None
+        intercept = (row.intercept_m if premise.patient.sex == "M" else row.intercept_f) or 0.0
+        slope = line.slope if line else row.slope or 0.0
+        level = np.array([(line.intercept if line else 0.0) + intercept + slope * parent.ticks / 10.0**parent.decimals])
+    else:
+        level = _stream_level(row, patient)[day : day + 1]
+    step = 10.0**-row.decimals
+    bounds = np.array([max(row.hard_low, step) if is_log else row.hard_low, row.hard_high])
+    low, high = (np.log(bounds) if is_log else bounds).tolist()
+    value = reflect(level + noise, low, high)
+    return _print(row.id, day, float((np.exp(value) if is_log else value)[0]), row.decimals)
+
+
+def _stream_level(row: Stream, patient: Examined) -> Reals:
+    """A stream's level by day on its scale."""
+    premise, course = patient.premise, patient.course
+    if row.id in _SCALES:
+        return np.log(course.weight_kg) if row.scale == "log" else course.weight_kg
+    if row.role == "adherence":
+        return 100.0 * course.adherence
+    shift, level = course.levels.get(f"shift:{row.id}"), course.levels.get(f"evidence:{row.id}", course.levels.get(row.id))
+    if level is not None:
+        return np.log(level) if row.scale == "log" else level
+    if _is_at_home(row):
+        return _find_level(row.id, patient)
+    # As `observe_streams` draws this person's own level.
+    usual = (row.mean_m if premise.patient.sex == "M" else row.mean_f) or (row.hard_low + row.hard_high) / 2.0
+    years = max((premise.patient.age_low + premise.patient.age_high) / 2 - 40, 0)
+    over = max(find_body_mass_index(premise.patient, premise.start_weight_kg, patient.knowledge) - 25, 0)
+    cut = patient.knowledge.parameter("person_cut_sd")
+    own = row.sd_between * reflect(patient.rng.at(premise.case_id, "stream", row.id).normal(1), -cut, cut)
+    first = np.log(np.array([usual])) if row.scale == "log" else np.array([usual])
+    still = np.repeat(first + row.per_year_over_40 * years + row.per_bmi_over_25 * over + own, premise.course_end_day + 1)
+    if shift is None:
+        shift = push_levels({row.id: (np.zeros_like(still), True)}, premise, patient.knowledge, patient.rng).get(row.id)
+    return still if shift is None else still + shift
+
+
+def _find_level(name: str, patient: Examined) -> Reals:
+    """The true level by day of an analyte or home stream: that of the course, or of the same person followed for it too."""
+    levels = patient.course.levels
+    return levels[name] if name in levels else _derive(patient, (name,))[name]
+
+
+def _derive(patient: Examined, items: tuple[str, ...]) -> dict[str, Reals]:
+    course = patient.course
+    treatment = Treatment(course.weight_kg, course.dose, course.adherence)
+    return derive_levels(patient.premise, treatment, patient.knowledge, patient.rng, items=items)
+
+
+def _is_at_home(row: Analyte | Stream | FindingKind) -> bool:
+    return isinstance(row, Stream) and row.role in ("home", "diary") and not row.parent
+
+
+def _find_finding(row: FindingKind, day: int, patient: Examined) -> FindingResult:
+    """A finding that is a number, printed inside its hard bounds; positive from its cut on."""
+    premise, knowledge = patient.premise, patient.knowledge
+    scale = load_scale(knowledge, row.id, premise.patient.sex)
+    assert scale is not None, row.id
+    noise = patient.rng.at(premise.case_id, AREA, row.id).gauss(day)
+    if row.id == _BMI:
+        course = patient.course
+        start = find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge)
+        value = start * float(course.weight_kg[day]) / premise.start_weight_kg
+    elif row.id in (_OFFICE, _AMBULATORY):
+        value = _find_pressure(row, day, noise, scale, patient)
+    else:
+        own = np.full(premise.course_end_day + 1, scale.write(_usual_level(row, scale, patient)))
+        level = push_levels({row.id: (own, False)}, premise, knowledge, patient.rng).get(row.id, own)[day]
+        width = knowledge.parameter("finding.noise_log") if scale.is_log else knowledge.parameter("finding.noise_share") * _half(scale)
+        value = scale.write(min(max(scale.read(float(level)) + width * noise, scale.floor), scale.ceiling))
+    decimals = row.decimals or 0
+    result = _print(row.id, day, value, decimals)
+    assert result.ticks is not None
+    is_positive = None if row.cut is None else result.ticks >= int(to_ticks(row.cut, decimals))
+    return FindingResult(day, row.id, is_positive, result.ticks, decimals)
+
+
+def _find_pressure(row: FindingKind, day: int, noise: float, scale: Scale, patient: Examined) -> float:
+    """Systolic pressure elsewhere than at home, from that at home, with what conditions add to it there alone."""
+    premise, knowledge = patient.premise, patient.knowledge
+    number = knowledge.parameter
+    home = _find_level(_HOME, patient)
+    above = number("finding.office_above_home" if row.id == _OFFICE else "finding.ambulatory_above_home")
+    pushed = push_levels({row.id: (home + above, False)}, premise, knowledge, patient.rng).get(row.id, home + above)
+    value = float(pushed[day]) + number("finding.office_sd") * noise
+    return min(max(value, scale.floor), scale.ceiling)
+
+
+def _usual_level(row: FindingKind, scale: Scale, patient: Examined) -> float:
+    """The person's level of a numeric finding without a cause, on the scale; in a few people a little outside the limits."""
+    number, premise = patient.knowledge.parameter, patient.premise
+    drawn = patient.rng.at(premise.case_id, AREA, row.id, "person")
+    share, chance = float(np.clip(drawn.gauss(0), -2.0, 2.0)), drawn.chance(1)
+    if chance < number(f"finding.false_positive.{row.kind}"):
+        sign = 1 if scale.high is not None else -1
+        limit = scale.limit(sign)
+        assert limit is not None, row.id
+        return limit + sign * scale.beyond(sign, "mild") / 2.0
+    sd = number("finding.usual_sd_share")
+    low, high = row.ref_low, row.cut if row.ref_low is None and row.ref_high is None else row.ref_high
+    step = 10.0 ** -(row.decimals or 0)
+    if low is not None and high is not None:
+        value = (low + high) / 2.0 + sd * (high - low) * share
+    elif high is not None:
+        value = high - abs(high) * (1.0 - number("finding.usual_below")) + sd * abs(high) * share
+    else:
+        value = (low or 0.0) + abs(low or 0.0) * (number("finding.usual_above") - 1.0) + sd * abs(low or 0.0) * share
+    floor = (row.hard_low if row.hard_low is not None else value) + step
+    ceiling = (row.hard_high if row.hard_high is not None else value) - step
+    return scale.read(min(max(value, floor), ceiling))
+
+
+def _half(scale: Scale) -> float:
+    if scale.low is not None and scale.high is not None:
+        return (scale.high - scale.low) / 2.0
+    return abs((scale.low if scale.high is None else scale.high) or 1.0) / 2.0
+
+
+def _find_word(row: FindingKind, day: int, patient: Examined) -> FindingResult:
+    """A finding that is there or not: by the conditions that show it, once they have come far enough, seen in most people but not all."""
+    premise, knowledge = patient.premise, patient.knowledge
+    number = knowledge.parameter
+    drawn = patient.rng.at(premise.case_id, AREA, row.id)
+    acting = [each for each in list_acting(premise, knowledge) if each.push.item == row.id]
+    causes = [each for each in acting if each.push.sign > 0]
+    is_denied = any(each.push.sign < 0 for each in acting)
+    if any(_has_come(each, day, patient) for each in causes) and drawn.chance(0) < number(f"finding.sensitivity.{row.kind}"):
+        return FindingResult(day, row.id, True, None, 0)
+    # What a condition says is absent is absent; else few people have it for no reason.
+    is_false_positive = not is_denied and drawn.chance(1) < number(f"finding.false_positive.{row.kind}")
+    return FindingResult(day, row.id, is_false_positive, None, 0)
+
+
+def _has_come(each: Acting, day: int, patient: Examined) -> bool:
+    premise, knowledge = patient.premise, patient.knowledge
+    if each.is_documented:
+        return True
+    ramp = derive_ramps(acting_conditions([each]), premise, knowledge, patient.rng)
+    return bool(next(iter(ramp.values()))[day] >= knowledge.parameter("finding.onset_share"))
+
+
+def _print(name: str, day: int, value: float, decimals: int) -> FindingResult:
+    return FindingResult(day, name, None, int(to_ticks(value, decimals)), decimals)

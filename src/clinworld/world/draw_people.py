@@ -1,0 +1,271 @@
+"""Who has a condition, and what else that person has: age, sex and background conditions by prevalence.
+
+A background condition is documented and acts in the body; it is never the answer nor what the answer is mistaken for. Draws are
+addressed by what they decide, so that a condition more moves only the people it is drawn in.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+
+from clinworld.core.errors import PremiseConflict
+from clinworld.core.rng import Rng, Words, words_to_uniform
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import Analyte, Condition, Stream
+from clinworld.schema.course import Reals
+from clinworld.world.condition_pushes import find_pushes
+from clinworld.world.condition_sizes import DOWN, SIZES, UP
+from clinworld.world.presenting import fits, list_presentations
+
+AREA = "people"
+BAND_YEARS = 5
+CHRONIC = ("weeks", "months", "years")
+CALM = ("routine", "soon")
+_OBESITY, _BMI = "obesity", "bmi"
+_MOVED = ("weight", "adherence", "evidence")  # roles of streams that a case's course decides
+
+
+class Person(NamedTuple):
+    """Sex and five-year age band."""
+
+    sex: str
+    age_low: int
+    age_high: int
+
+
+def draw_person(
+    case_id: str, condition: str, knowledge: Knowledge, rng: Rng, *, ages: tuple[int, int] = (0, 120), presents: bool = False
+) -> Person:
+    """A person with a condition: a band in proportion to the people of its age and sex times the condition's share among them.
+
+    `ages` limits the band's ends; `presents`: only where one of the condition's presentations fits. Raises PremiseConflict
+    `nobody_has_it` when the limits leave nobody.
+    """
+    people, ends = list_people(knowledge, condition, ages, presents)
+    if not people:
+        raise PremiseConflict(
+            f"case {case_id}, patient",
+            f"nobody of {ages[0]} to {ages[1]} years with {condition}",
+            "its prevalence rows and presentations leave no five-year band",
+            do="Widen the ages or choose another condition.",
+            kind="nobody_has_it",
+        )
+    aim = rng.at(case_id, AREA, "who").chance() * float(ends[-1])
+    return people[min(int(np.searchsorted(ends, aim, side="right")), len(people) - 1)]
+
+
+@lru_cache(maxsize=1024)
+def list_people(knowledge: Knowledge, condition: str, ages: tuple[int, int], presents: bool) -> tuple[tuple[Person, ...], Reals]:
+    """The bands in which a condition occurs, and the running sum of how many people with it each holds, in the pyramid's unit."""
+    row = knowledge.conditions[condition]
+    people, weights = [], []
+    for name, parameter in knowledge.parameters.items():
+        if not name.startswith("pyramid."):
+            continue
+        _, sex, start = name.split(".")
+        person = Person(sex.upper(), int(start), int(start) + BAND_YEARS - 1)
+        share = find_share(row, person)
+        is_inside = ages[0] <= person.age_low and person.age_high <= ages[1]
+        if is_inside and share > 0.0 and (not presents or list_presentations(row, *person, knowledge)):
+            people.append(person)
+            weights.append(parameter.value * share)
+    return tuple(people), np.cumsum(np.array(weights))
+
+
+def find_share(row: Condition, person: Person) -> float:
+    """The share (0–1) of people like this who have a condition; 0 outside its limits."""
+    if not fits(row.sex, row.age_low, row.age_high, *person):
+        return 0.0
+    middle = (person.age_low + person.age_high) // 2
+    return next((each.share for each in row.prevalence if each.sex in ("", person.sex) and each.age_low <= middle <= each.age_high), 0.0)
+
+
+class Limits(NamedTuple):
+    """What background conditions must respect: what is known already, what is hidden, body mass index, drugs, and fixed items.
+
+    `spares_course`: nothing that moves weight, doses or the evidence of a driver, which the case's own course decides.
+    """
+
+    known: tuple[str, ...] = ()
+    answer: str = ""
+    bmi: float | None = None
+    drugs: tuple[str, ...] = ()
+    spares_course: bool = False
+
+
+def draw_background(case_id: str, person: Person, limits: Limits, knowledge: Knowledge, rng: Rng) -> tuple[str, ...]:
+    """The documented background conditions of a person, at most as many as the parameter says, commonest first.
+
+    Each comes with its prevalence at the person's age and sex, raised beside what it is known to go with, times the share that is
+    documented. Nothing in it resembles the answer or another of the person's conditions, contradicts what the answer shows, needs what
+    the person has not, or forbids one of the drugs.
+    """
+    documented = knowledge.parameter("background.documented_share")
+    had = [*limits.known, *([limits.answer] if limits.answer else [])]
+    candidates = _list_candidates(knowledge, person)
+    # One word a case, mixed with each condition's own digest: independent draws for all at the price of one address.
+    chances = words_to_uniform(mix_words(rng.at(case_id, AREA, "background").words(1), candidates.marks))
+    accepted: list[tuple[float, str]] = []
+    for place in np.flatnonzero(chances < documented * candidates.most).tolist():
+        name, share, chance = candidates.names[place], float(candidates.shares[place]), float(chances[place])
+        p = documented * max(share, _raise_share(name, share, [*had, *(other for _, other in accepted)], person, knowledge))
+        if chance < p and _is_possible(name, person, limits, [other for _, other in accepted], knowledge):
+            accepted.append((chance / p, name))
+    most = int(knowledge.parameter("background.most"))
+    kept = {name for _, name in sorted(accepted)[:most]}
+    kept -= {name for name in kept if not _has_needed(name, [*limits.known, *kept], knowledge)}
+    return tuple(name for _, name in accepted if name in kept)
+
+
+class _Candidates(NamedTuple):
+    # What may be a background condition of a person, commonest first; `most` is the greatest share another condition can give it.
+    names: tuple[str, ...]
+    shares: Reals
+    most: Reals
+    marks: Words
+
+
+@lru_cache(maxsize=512)
+def _list_candidates(knowledge: Knowledge, person: Person) -> _Candidates:
+    shares = [(name, find_share(knowledge.conditions[name], person)) for name in list_background(knowledge)]
+    ranked = sorted((each for each in shares if each[1] > 0.0), key=lambda each: (-each[1], each[0]))
+    everything = tuple(dict.fromkeys(other for row in knowledge.comorbidities.values() for other in (row.a, row.b)))
+    names = tuple(name for name, _ in ranked)
+    return _Candidates(
+        names,
+        np.array([share for _, share in ranked]),
+        np.array([max(share, _raise_share(name, share, everything, person, knowledge)) for name, share in ranked]),
+        np.array([int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big") for name in names], dtype=np.uint64),
+    )
+
+
+def mix_words(word: Words, marks: Words) -> Words:
+    """A word for each mark: independent draws made of one, by the finaliser of splitmix64."""
+    mixed = word ^ marks
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+
+
+@lru_cache(maxsize=8)
+def list_background(knowledge: Knowledge) -> tuple[str, ...]:
+    """The conditions that may be in the background of a patient: lasting, not urgent, and not barred by a parameter row."""
+    rows = (knowledge.conditions[name] for name in knowledge.conditions)
+    return tuple(row.id for row in rows if is_chronic(row) and f"background.never.{row.id}" not in knowledge.parameters)
+
+
+def is_chronic(row: Condition) -> bool:
+    """Whether a condition lasts and can wait: no presentation of hours or days, and no urgency beyond soon."""
+    tempos = {each.tempo for each in row.presentations}
+    return not row.is_name_only and row.urgency in CALM and bool(tempos) and tempos <= set(CHRONIC)
+
+
+def _raise_share(name: str, share: float, had: Sequence[str], person: Person, knowledge: Knowledge) -> float:
+    """The greatest share that a condition the person has gives a background condition: as written, or turned round by Bayes' rule."""
+    most = 0.0
+    for row in _pairs_of(knowledge, name):
+        middle = (row.share_low + row.share_high) / 2.0 if row.share_low is not None and row.share_high is not None else 0.0
+        if row.b == name and row.a in had:
+            most = max(most, middle)
+        elif row.a == name and row.b in had:
+            other = find_share(knowledge.conditions[row.b], person)
+            most = max(most, min(middle, middle * share / other) if other else 0.0)
+    return most
+
+
+class _Pair(NamedTuple):
+    a: str
+    b: str
+    share_low: float | None
+    share_high: float | None
+
+
+@lru_cache(maxsize=1024)
+def _pairs_of(knowledge: Knowledge, name: str) -> tuple[_Pair, ...]:
+    rows = knowledge.comorbidities.values()
+    return tuple(_Pair(row.a, row.b, row.share_low, row.share_high) for row in rows if name in (row.a, row.b))
+
+
+def _is_possible(name: str, person: Person, limits: Limits, accepted: Sequence[str], knowledge: Knowledge) -> bool:
+    if name == limits.answer or name in limits.known or (limits.answer and _resemble(name, limits.answer, knowledge)):
+        return False
+    if any(_resemble(name, other, knowledge) and not _are_a_pair(name, other, knowledge) for other in (*limits.known, *accepted)):
+        return False
+    if name == _OBESITY and (limits.bmi is None or limits.bmi < (knowledge.findings[_BMI].cut or 0.0)):
+        return False
+    if not _has_needed(name, [*limits.known, *accepted], knowledge):
+        return False
+    age = (person.age_low + person.age_high) / 2.0
+    if limits.answer and contradicts(name, limits.answer, person.sex, age, knowledge):
+        return False
+    if limits.spares_course and _moves_course(name, limits.known, person.sex, age, knowledge):
+        return False
+    return not any(_forbids(knowledge, name, drug, person.sex, age) for drug in limits.drugs)
+
+
+@lru_cache(maxsize=65536)
+def _resemble(one: str, other: str, knowledge: Knowledge) -> bool:
+    """Whether either is among the look-alikes of the other."""
+    pairs = ((one, other), (other, one))
+    return any(b in [alike.condition for alike in knowledge.conditions[a].look_alikes] for a, b in pairs if a in knowledge.conditions)
+
+
+def _are_a_pair(one: str, other: str, knowledge: Knowledge) -> bool:
+    return any(other in (row.a, row.b) for row in _pairs_of(knowledge, one))
+
+
+def _has_needed(name: str, had: Sequence[str], knowledge: Knowledge) -> bool:
+    needed = [each for each in _needs(knowledge) if each[0] == name]
+    return not needed or any(cause in had for _, cause in needed)
+
+
+@lru_cache(maxsize=8)
+def _needs(knowledge: Knowledge) -> tuple[tuple[str, str], ...]:
+    """(background condition, the condition it comes only with)."""
+    names = [name.split(".")[2:] for name in knowledge.parameters if name.startswith("background.needs.")]
+    return tuple((name, cause) for name, cause in names)
+
+
+@lru_cache(maxsize=65536)
+def contradicts(name: str, answer: str, sex: str, age_years: float, knowledge: Knowledge) -> bool:
+    """Whether a condition moves an item that the answer holds normal or negative, or moves the other way."""
+    shown = {push.item: push.sign for push in find_pushes(knowledge, answer, sex, age_years) if push.is_own}
+    negative = {each.item for each in knowledge.conditions[answer].findings if each.moves == "negative"}
+    for push in find_pushes(knowledge, name, sex, age_years):
+        if push.item in shown and push.sign and (push.sign != shown[push.item] or push.item in negative):
+            return True
+    return False
+
+
+@lru_cache(maxsize=65536)
+def _moves_course(name: str, known: tuple[str, ...], sex: str, age_years: float, knowledge: Knowledge) -> bool:
+    """Whether a condition moves what a case's own course decides, or would make a diagnosis nobody has made."""
+    shows = {driver.evidence for driver in knowledge.drivers.values()}
+    for push in find_pushes(knowledge, name, sex, age_years):
+        row = knowledge.items[push.item]
+        if push.sign and (push.item in shows or (isinstance(row, Stream) and row.role in _MOVED)):
+            return True
+        diagnosis = row.diagnostic_of if isinstance(row, Analyte | Stream) else ""
+        if push.sign == UP and push.size != SIZES[0] and diagnosis and diagnosis not in (*known, name):
+            return True
+    return False
+
+
+@lru_cache(maxsize=65536)
+def _forbids(knowledge: Knowledge, name: str, drug: str, sex: str, age_years: float) -> bool:
+    """Whether a condition is a contraindication of a drug, or moves an item past mild towards one."""
+    if drug not in knowledge.drugs:
+        return False
+    pushes = {push.item: push for push in find_pushes(knowledge, name, sex, age_years)}
+    for row in knowledge.drugs[drug].contraindications:
+        if row.condition == name:
+            return True
+        push = pushes.get(row.item) if row.item else None
+        if push is not None and push.sign and push.size != SIZES[0]:
+            is_below = row.below is not None or row.at_most is not None
+            if push.sign == (DOWN if is_below else UP):
+                return True
+    return False
