@@ -5,7 +5,7 @@ import pytest
 
 import clinworld
 from clinworld.core.errors import PackError
-from clinworld.provenance.stamps import compute_stamps, describe_difference
+from clinworld.provenance.stamps import _compute, compute_stamps, describe_difference
 
 PACKAGE = Path(clinworld.__file__).parent
 
@@ -225,3 +225,14 @@ def test_differences_are_told_by_name_and_meaning():
     assert describe_difference(former, former) == ""
     told = describe_difference(former, former | {"exam": "e", "judge:hit": "z"})
     assert "exam b → e" in told and "prompts" in told and "world" not in told and told.endswith("judges that differ: hit")
+
+
+def test_stamps_kept_from_another_command_are_those_computed_anew_and_an_edit_is_never_missed(tree):
+    kept = stamps(tree)
+    assert stamps(tree) == kept == _compute(tree / "packs/toy", (), tree).to_row()
+    course = tree / "world/course.py"
+    former = course.read_text()
+    course.write_text("A = 3\n")
+    assert stamps(tree)["world"] != kept["world"]
+    course.write_text(former)
+    assert stamps(tree) == kept

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from clinworld.core.cache import remember
 from clinworld.core.errors import PackError
 from clinworld.provenance.source_text import python_form, split_csv_columns, split_yaml_blocks, split_yaml_fields, yaml_form
 
 PACKAGE = Path(__file__).parent.parent
+RULES = tuple(str(Path(__file__).with_name(name)) for name in ("stamps.py", "source_text.py"))  # which file counts, and as what
 LENGTH = 16
 
 StampName = Literal["world", "exam", "judge", "score"]
@@ -96,8 +98,34 @@ class Stamps:
 def compute_stamps(pack_folder: Path, *, knowledge: Sequence[Path] = (), package: Path = PACKAGE) -> Stamps:
     """The stamps of the program as it stands on disk, as far as they concern one pack.
 
-    `knowledge` are folders of outside rows. Raises PackError when the folder has no pack.yaml.
+    `knowledge` are folders of outside rows. Raises PackError when the folder has no pack.yaml. Kept between commands by the bytes of
+    every file that could count.
     """
+    if not (pack_folder / "pack.yaml").is_file():
+        raise PackError(str(pack_folder), "no pack.yaml in it", do="Name a pack folder.")
+    key = _digest_files([str(package), str(pack_folder), *map(str, knowledge), *RULES])
+    return remember("stamps", key, lambda: _compute(pack_folder, knowledge, package), _read_stamps)
+
+
+def _read_stamps(value: Any) -> Stamps:
+    """Stamps out of their JSON form."""
+    return Stamps(value["world"], value["exam"], value["judge"], value["score"], dict(value["judges"]))
+
+
+def _digest_files(places: Sequence[str]) -> str:
+    """One digest of the bytes of all files in some places, and of their paths inside the place."""
+    total = sha256()
+    for place in places:
+        for path in _files(place):
+            with open(path, "rb") as file:
+                raw = file.read()
+            for part in (path[len(place) :].encode("utf-8", "surrogateescape"), raw):
+                total.update(len(part).to_bytes(8, "big") + part)
+        total.update(b"\x00")
+    return total.hexdigest()[: 2 * LENGTH]
+
+
+def _compute(pack_folder: Path, knowledge: Sequence[Path], package: Path) -> Stamps:
     tree = _Tree(str(package))
     for place, stamp in _FOLDERS:
         tree.add_all(stamp, tree.root, f"{tree.root}/{place}")
@@ -225,10 +253,7 @@ def _shared_folders(tree: _Tree, pack_folder: Path) -> list[str]:
 
 
 def _pack_blocks(pack_folder: Path) -> dict[str, str]:
-    path = pack_folder / "pack.yaml"
-    if not path.is_file():
-        raise PackError(str(pack_folder), "no pack.yaml in it", do="Name a pack folder.")
-    return split_yaml_blocks(yaml_form(path.read_text(encoding="utf-8")))
+    return split_yaml_blocks(yaml_form((pack_folder / "pack.yaml").read_text(encoding="utf-8")))
 
 
 def _judge_stamps(tree: _Tree, block: str) -> dict[str, str]:
