@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from clinworld.knowledge.load import load_knowledge
+
 ROOT = Path(__file__).resolve().parents[1]
 READMES = ("README.md", "README.zh.md")
 PAGES = sorted(
@@ -27,6 +29,17 @@ def test_the_set_up_commands_are_the_ones_ci_runs():
         assert len(set_up) == 2
         assert "-m pip install -q " in ci and "clinworld demo" in ci and "-e '.[dev]'" in ci and "scripts/check" in ci
         assert set_up == ["python -m pip install . && clinworld demo", "python -m pip install -e '.[dev]' && python -m pytest"]
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_no_more_knowledge_is_claimed_than_there_is(name):
+    knowledge = load_knowledge()
+    claim = next(line for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if "110" in line)
+    stated = [int(number) for number in re.findall(r"\d+", claim)]
+    described = [key for key in knowledge.conditions if not knowledge.conditions[key].is_name_only]
+    there = [len(described), *(len(knowledge.table(kind)) for kind in ("drugs", "analytes", "tests", "protocols"))]
+    assert len(stated) == len(there)
+    assert all(number < count for number, count in zip(stated, there, strict=True)), dict(zip(stated, there, strict=True))
 
 
 @pytest.mark.slow

@@ -134,12 +134,31 @@ def test_json_is_one_document_and_nothing_else(job, tmp_path, capsys, monkeypatc
         ("verify", good),
         ("run", good, "--offline"),
         ("report", good),
+        ("inputs",),
         ("inputs", "streams"),
+        ("inputs", "protocols"),
         ("inputs", good),
     ):
         code, out, _ = run(capsys, *arguments, "--json")
         assert code == 0
         assert isinstance(orjson.loads(out), dict)
+
+
+def test_inputs_alone_counts_every_kind_of_row_by_status(capsys):
+    code, out, _ = run(capsys, "inputs")
+    kinds = {line.split()[0]: line for line in out.splitlines()[:-1]}
+    listed = ("conditions", "drugs", "analytes", "streams", "symptoms", "findings", "tests", "events", "protocols", "comorbidities")
+    for kind in (*listed, "factors", "artifacts"):
+        assert kinds[kind].split()[1].isdigit() and " %" in kinds[kind]
+    assert {"specialties", "sources", "all"} <= set(kinds) and "benign" in kinds["events"] and "life" in kinds["events"]
+    assert code == 0 and out.splitlines()[-1].endswith("% of which are checked.")
+    document = orjson.loads(run(capsys, "inputs", "--json")[1])
+    assert {row["kind"] for row in document["kinds"]} == set(kinds)
+
+
+def test_inputs_sources_says_what_share_of_all_rows_is_checked(capsys):
+    assert "% are checked" in run(capsys, "inputs", "sources")[1].splitlines()[-1]
+    assert 0 < orjson.loads(run(capsys, "inputs", "sources", "--json")[1])["checked_share_pct"] < 100
 
 
 def test_a_failure_with_json_is_one_document_and_its_message_stays_on_standard_error(job, tmp_path, capsys, monkeypatch):

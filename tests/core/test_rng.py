@@ -56,6 +56,17 @@ def test_normals_follow_the_normal_distribution_to_the_tails():
     assert np.isfinite(words_to_normal(np.array([0, 1, 2**64 - 1, 2**64 - 2], dtype=np.uint64))).all()
 
 
+def test_a_normal_has_the_same_bits_alone_among_few_and_among_many():
+    edges = [0, 1, 2047, 2048, 2**63, 2**64 - 1, *(1 << i for i in range(64))]
+    words = np.concatenate([np.array(edges, dtype=np.uint64), Rng(3).at("c", "few").words(2000)])
+    many = words_to_normal(words)
+    for size in (1, 3, 8):
+        few = np.concatenate([words_to_normal(words[i : i + size]) for i in range(0, len(words), size)])
+        assert few.tobytes() == many.tobytes()
+    series = Rng(3).at("c", "few")
+    assert [series.gauss(i) for i in range(40)] == series.normal(40).tolist()
+
+
 def test_uniform_stays_below_one():
     assert words_to_uniform(np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() == [0.0, 1 - 2.0**-53]
 

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from gate_case import (
     ROUNDS,
+    cases,
     change,
     find_case,
     from_day,
@@ -26,8 +27,12 @@ from gate_case import (
     without_series,
 )
 
+from clinworld.core.rng import Rng
 from clinworld.gates.case import CaseUnderCheck
-from clinworld.schema.record import Series
+from clinworld.schema.record import PastPrescription, Series
+from clinworld.world.course import build_course
+from clinworld.world.dispensing import derive_dispensing
+from clinworld.world.history import draw_history
 
 Make = Callable[[], CaseUnderCheck]
 
@@ -90,6 +95,11 @@ def series_without_its_device() -> CaseUnderCheck:
 def weight_of_a_cow() -> CaseUnderCheck:
     case = find_case("values_possible")
     return with_series(case, change(series_of(case, "weight"), 3, 6500))
+
+
+def platelets_of_a_patient_who_would_bleed() -> CaseUnderCheck:
+    case = find_case("low_results_have_a_cause")
+    return with_series(case, change(series_of(case, "platelets"), 1, 22))
 
 
 def series_past_the_end() -> CaseUnderCheck:
@@ -260,7 +270,35 @@ def answer_key() -> CaseUnderCheck:
     return replace_text(find_case("texts_clean"), lambda text: text + "\nThe ground truth is kept elsewhere.\n")
 
 
+def with_the_past() -> CaseUnderCheck:
+    """A packaged case with what was charted before day 0 and what the pharmacy handed out."""
+    case = cases()[0]
+    premise, rng = case.gold.premise, Rng("past")
+    course = build_course(premise, case.knowledge, rng)
+    packs = tuple(
+        replace(pack, day=order.day, dose=order.dose)
+        for order, pack in zip(case.gold.chart.prescriptions, derive_dispensing(premise, course, case.knowledge, rng), strict=False)
+    )
+    return with_chart(case, history=draw_history(premise, case.knowledge, rng, course=course), dispensing=packs)
+
+
+def forbidden_drug() -> CaseUnderCheck:
+    case = with_the_past()
+    history = case.gold.chart.history
+    assert history is not None
+    order = PastPrescription(-90, None, "lithium", 250.0, "mg")
+    return with_chart(case, history=replace(history, prescriptions=(*history.prescriptions, order)))
+
+
+def pack_before_its_order() -> CaseUnderCheck:
+    case = with_the_past()
+    first, *rest = case.gold.chart.dispensing
+    return with_chart(case, dispensing=(replace(first, day=-2), *rest))
+
+
 FAILS: dict[str, Make] = {
+    "a_drug_the_patient_may_not_take": forbidden_drug,
+    "a_pack_before_its_order": pack_before_its_order,
     "a_reversal_after_the_course_end": reversal_after_the_end,
     "a_patient_too_young_for_the_disease": patient_of_five,
     "a_dose_off_the_ladder": dose_off_the_ladder,
@@ -268,6 +306,7 @@ FAILS: dict[str, Make] = {
     "a_true_weight_that_never_comes_back": truth_that_stays_low,
     "a_wearable_without_a_stream": wearable_that_records_nothing,
     "a_value_beyond_a_bound": weight_of_a_cow,
+    "a_critical_result_for_no_reason": platelets_of_a_patient_who_would_bleed,
     "a_series_past_the_course_end": series_past_the_end,
     "a_scale_forgotten_for_a_month": scale_forgotten,
     "a_scale_avoided_after_the_turn": scale_avoided,
@@ -295,12 +334,15 @@ FAILS: dict[str, Make] = {
 }
 
 PASSES: dict[str, Make] = {
+    "a_history_that_fits_the_patient": with_the_past,
+    "packs_of_the_orders_in_force": with_the_past,
     "a_premise_without_contradiction": partial(find_case, "premise_holds"),
     "a_patient_of_the_usual_age": partial(find_case, "patient_is_plausible"),
     "a_drug_for_its_disease": partial(find_case, "drug_is_indicated"),
     "a_course_through_its_anchors": partial(find_case, "anchors_hold"),
     "a_true_weight_that_keeps_its_promise": partial(find_case, "outcome_follows_truth", is_event),
     "devices_that_record": partial(find_case, "devices_record"),
+    "results_low_for_a_reason": partial(find_case, "low_results_have_a_cause"),
     "a_series_inside_its_bounds": partial(find_case, "values_possible"),
     "series_that_end_with_the_course": partial(find_case, "series_stay_in_the_course"),
     "a_scale_read_as_declared": partial(find_case, "cadence_is_kept"),

@@ -30,6 +30,9 @@ SOUND: dict[str, dict[str, str]] = {
         **{"id": "sample", "kind": "life", "topic": "sample", "text_en": "Saw a film", "text_zh": ZH["film"], "weight": "1"},
         **{"is_exertional": "false", "shadows": "sleep_decline", **ORIGIN},
     },
+    "past_events": {
+        **{"id": "sample", "kind": "injury", "text_en": "Saw a film", "text_zh": ZH["film"], **ORIGIN},
+    },
     "artifacts": {
         **{"id": "sample", **NAMES, "explains_en": "A shift", "explains_zh": ZH["explains"], "size": "1", "unit": "kg"},
         **{"needs": "smart_scale", "series": "weight", "turning_kind": "trap", **ORIGIN},
@@ -76,10 +79,27 @@ SOUND: dict[str, dict[str, str]] = {
         "choices_zh": f"{ZH['found']}|{ZH['not_found']}",
     },
     "condition_labels": {"id": "sample", **NAMES, "aliases": "sample disease", "icd10cm": "E11.9", **ORIGIN},
+    "correlations": {
+        **{"id": "sample", "a": "sodium", "b": "potassium", "level": "between", "of": "levels", "r_m": "0.1", "r_f": "0.1", **ORIGIN},
+    },
+    "event_effects": {
+        **{"id": "sample__stress_score", "event": "sample", "item": "stress_score", "peak": "5", "unit": "own", "rise_days": "1"},
+        **{"lasts_days": "2", "fade_days": "2", "cap": "20", **ORIGIN},
+    },
+    "couplings": {
+        **{"id": "alt__sample", "cause": "alt", "effect": "sample", "slope": "0.1", "lag_days": "7", "cap": "20", **ORIGIN},
+    },
+    "platforms": {"id": "sample", **NAMES, "factor": "creatinine_method", **ORIGIN},
     "parameters": {"id": "sample", "value": "1", "unit": "1", "meaning": "a number", **ORIGIN},
 }
 
-NEEDS = {"symptom_shadows": "symptoms", "comorbidities": "condition_labels", "factor_effects": "factors"}  # rows that a row names
+NEEDS = {  # rows that a row names
+    "symptom_shadows": "symptoms",
+    "comorbidities": "condition_labels",
+    "factor_effects": "factors",
+    "event_effects": "events",
+    "couplings": "analytes",
+}
 
 DRUG = (FOLDER / "sample_drug.yaml").read_text(encoding="utf-8")
 

@@ -1,9 +1,11 @@
 """One new disease, drug, analyte, stream, test and event, each a file or row of a folder outside: listed and built with no code changed."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import orjson
 import pytest
+from break_rows import condition, drug, row
 from extra_rows import ZH, add_row, read_package
 
 from clinworld.cli.main import main
@@ -46,6 +48,16 @@ CONDITION_LINES = {
     "aliases:": "aliases: []",
     "signals:": "signals: [weight, weight_clinic, elbow_factor]",
 }
+MISTAKES = [
+    (row("events", shadows="sleep_declin"), "'sleep_decline'"),
+    (row("analytes", source=""), "source"),
+    (row("analytes", loinc="10000-9"), "10000-9"),
+    (row("analytes", hard_low="20", hard_high="0.1"), "hard_high"),
+    (drug("ladder: [5, 10, 20]", "ladder: [5, 10, 10]"), "ladder"),
+    (condition("findings:\n", "all_normal: true\nfindings:\n"), "exactly one of: findings, all_normal"),
+    (row("findings", positive_zh=""), "positive_zh"),
+    (row("events", text_zh=""), "text_zh"),
+]
 LEVEL = "  - {item: elbow_factor, mean: 8, sd: 1, low: 4, high: 12, source: authored, status: authored}"
 
 
@@ -98,6 +110,15 @@ def test_the_command_lists_what_was_added(outside: Path, capsys: pytest.CaptureF
     assert "elbow_test" in [row["id"] for row in orjson.loads(capsys.readouterr().out)["rows"]]
 
 
+def test_what_was_added_has_pages_that_lead_to_each_other(outside: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "pages"
+    assert main(["inputs", "--pages", str(folder), "--knowledge", str(outside)]) == 0
+    capsys.readouterr()
+    for path, link in (("drugs/elbowmab", "conditions/cold_elbow"), ("conditions/cold_elbow", "analytes/elbow_factor")):
+        assert f"](../{link}.md)" in (folder / f"{path}.md").read_text(encoding="utf-8")
+    assert "](../tests/elbow_test.md)" in (folder / "analytes" / "elbow_factor.md").read_text(encoding="utf-8")
+
+
 def test_what_was_added_is_built(outside: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = tmp_path / "outside.yaml"
     job.write_text(JOB, encoding="utf-8")
@@ -112,3 +133,15 @@ def test_what_was_added_is_built(outside: Path, tmp_path: Path, capsys: pytest.C
     assert {"conditions:cold_elbow", "drugs:elbowmab", "analytes:elbow_factor", "streams:elbow_chill"} <= set(item["rows_used"])
     assert "events:saw_a_film" in item["rows_used"]
     assert any(note.text.en == "Saw a film" for note in record.notes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("broken", "told"), MISTAKES, ids=[told for _, told in MISTAKES])
+def test_each_mistake_a_knowledge_file_may_hold_fails_the_loading_and_names_file_and_row(
+    broken: Callable[[Path], Path], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = broken(tmp_path)
+    assert main(["inputs", "--knowledge", str(folder)]) == 2
+    message = capsys.readouterr().err
+    assert told in message and str(folder) in message and "sample" in message.replace(str(folder), "", 1)
+    assert "Traceback" not in message

@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from clinworld.cli.console import Console
-from clinworld.cli.target import open_job
+from clinworld.cli.target import check_language, open_job
 from clinworld.core.errors import UsageError, allowed_values, nearest_match
 from clinworld.core.rng import Rng
 from clinworld.knowledge.listing import KINDS, KindCount, count_kinds, list_rows
 from clinworld.knowledge.load import Knowledge, load_knowledge
+from clinworld.knowledge.pages import PAGE_KINDS, build_pages, write_pages
 from clinworld.run.build import list_cases
 from clinworld.world.in_force import list_in_force, write_out
 from clinworld.world.job_file import packaged_jobs, read_job
@@ -21,6 +22,8 @@ def inputs(
     what: str | None = None,
     /,
     *,
+    pages: Path | None = None,
+    language: str | None = None,
     knowledge: Path | None = None,
     pack: tuple[Path, ...] = (),
     json: bool = False,
@@ -29,13 +32,18 @@ def inputs(
     """List what goes in: a kind of knowledge row, or the values in force in a job.
 
     Without a name: how many rows there are of each kind, and the shares of them by status. Knowledge rows are shown with value, unit,
-    source and status; a job's values with how each came to be: written, default, derived from another, or drawn.
+    source and status; a job's values with how each came to be: written, default, derived from another, or drawn. `--pages DIR` writes
+    all of it as linked Markdown, a page for each condition, drug, analyte, test and protocol.
 
     Parameters
     ----------
     what
         conditions, drugs, analytes, streams, symptoms, findings, tests, events, artifacts, protocols, comorbidities, factors, specialties,
         sources, jobs and so on; or a job file or packaged name.
+    pages
+        A folder for the reference pages: a new or empty one, or one of earlier pages, which are replaced.
+    language
+        en or zh, the language of the pages; en unless given.
     knowledge
         A folder of further knowledge rows.
     pack
@@ -46,6 +54,10 @@ def inputs(
         Only the last line, and errors.
     """
     console = Console(as_json=json, quiet=quiet)
+    if pages is not None:
+        return _write_pages(what, pages, language, knowledge, console)
+    if language is not None:
+        raise UsageError("inputs", "--language without --pages", "it is the language of the pages", do="Add --pages DIR, or leave it out.")
     if what is None:
         return _count_all(load_knowledge(knowledge), console)
     if not what.strip():
@@ -86,6 +98,18 @@ def _count_all(known: Knowledge, console: Console) -> int:
     return 0
 
 
+def _write_pages(what: str | None, folder: Path, language: str | None, knowledge: Path | None, console: Console) -> int:
+    if what is not None:
+        raise UsageError("inputs", f"{what!r} together with --pages", "the pages are of every kind", do="Leave the name out.")
+    pages = build_pages(load_knowledge(knowledge), check_language(language or "en"))
+    write_pages(folder, pages)
+    counts = {kind: sum(path.startswith(f"{kind}/") for path in pages) for kind in PAGE_KINDS}
+    told = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    index = folder / next(iter(pages))
+    console.finish(f"{len(pages)} pages ({told}, and an index) in {folder}; begin with {index}.", {"pages": counts, "index": str(index)})
+    return 0
+
+
 def _sorts(count: KindCount) -> str:
     return ", ".join(f"{rows} {sort.replace('_', ' ')}" for sort, rows in count.sorts)
 
@@ -98,7 +122,8 @@ def _list_kind(kind: str, knowledge: Path | None, console: Console) -> int:
     known = load_knowledge(knowledge)
     rows = list_rows(kind, known)
     for row in rows:
-        console.say(f"{row.id}  {row.names.en} / {row.names.zh}")
+        said = [name for name in dict.fromkeys((row.names.en, row.names.zh)) if name != row.id]
+        console.say(f"{row.id}  {' / '.join(said)}".rstrip())
         for name, value, unit in row.values:
             console.say(f"    {name} {value} {unit}".rstrip())
         console.say(f"    source {row.source}, status {row.status}")

@@ -22,6 +22,10 @@ VERBS = {  # the first line of each verb's docstring, so that `--help` imports n
     "verify": "Check every item of a job or batch again from what is on disk, or a pack folder.",
     "run": "Answer the items of a job or batch with agents, then judge the answers.",
     "report": "Make the page, Markdown and tables of one or more batches from saved verdicts.",
+    "cohort": "Make many patients at once, as Parquet tables of everything charted of them.",
+    "serve": "Serve on this machine alone: `policy` answers as scripted policies.",
+    "certify": "Count how often a reward can be fooled, and certify an exact bound on it.",
+    "certificate": "Check a certificate file, or explain it in plain words.",
     "inputs": "List what goes in: a kind of knowledge row, or the values in force in a job.",
 }
 

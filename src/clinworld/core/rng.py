@@ -5,11 +5,12 @@ the case and placed by the rest of the path; the transforms are our own, so no N
 """
 
 import hashlib
+import math
 import struct
 from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ _FIRST_CELL = (1021 - (_OCTAVES - 1)) * _CELLS  # 1021: exponent field of a floa
 State = tuple[int, ...]  # words of the generator's state: plain whole numbers are set much faster than an array's
 
 _NO_BUFFER = (0, 0, 0, 0)
+_FEW = 8  # words up to which one by one is faster than all at once
+_AS_FLOAT, _AS_BITS = struct.Struct("<d"), struct.Struct("<q")
 
 
 def _encode(parts: tuple[str | int, ...]) -> bytes:
@@ -71,11 +74,28 @@ def words_to_uniform(words: Words) -> Reals:
     return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
+@lru_cache(maxsize=1)
+def _normal_lists() -> tuple[list[float], list[float]]:
+    value, slope = _normal_table()
+    return value.tolist(), slope.tolist()
+
+
+def _word_to_normal(word: int) -> float:
+    # The arithmetic of `words_to_normal` on one word, step by step the same: for a few words much faster than arrays.
+    value, slope = _normal_lists()
+    tail = ((word >> 11) + 0.5) * 2.0**-54
+    (bits,) = _AS_BITS.unpack(_AS_FLOAT.pack(tail))
+    cell = max((bits >> _PLACE_BITS) - _FIRST_CELL, 0)
+    return math.copysign((bits & ((1 << _PLACE_BITS) - 1)) * 2.0**-_PLACE_BITS * slope[cell] + value[cell], -1.0 if word & 1 else 1.0)
+
+
 def words_to_normal(words: Words) -> Reals:
     """Standard normals by table: one sign bit, an octave of the tail, linear inside a cell (error below 1e-4).
 
     Only shifts, products and sums, so the bits are the same on every CPU.
     """
+    if words.ndim == 1 and words.size <= _FEW:
+        return np.array([_word_to_normal(word) for word in words.tolist()], dtype=np.float64)
     value, slope = _normal_table()
     tail = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-54  # in (0, 0.5]
     # A float holds octave, cell and place in the cell one after the other: exponent, first bits and last bits of the mantissa.
@@ -89,35 +109,43 @@ def words_to_normal(words: Words) -> Reals:
     return np.copysign(normals, (words << np.uint64(63)).view(np.float64), out=normals)
 
 
-class Series:
-    """The draws at one address. Element i is the same however many are asked for."""
+class _Turn:
+    # One generator, turned to an address before it draws. What its state is set from is kept, and only counter and key are changed.
+    __slots__ = ("_inner", "_philox", "_state")
 
-    __slots__ = ("_key", "_philox", "_place")
-
-    def __init__(self, philox: np.random.Philox, key: State, place: State) -> None:
-        self._philox, self._key, self._place = philox, key, place
-
-    def words(self, n: int, *, start: int = 0) -> Words:
-        """`n` raw 64-bit words from element `start` on."""
-        offset = self._turn_to(start)
-        drawn: Words = self._philox.random_raw(n + offset)
-        return drawn[offset:] if offset else drawn
-
-    def _turn_to(self, start: int) -> int:
-        """Sets the generator to the counter step that holds element `start`; how many words of that step come before it."""
-        block, offset = divmod(start, 4)  # one Philox counter step yields four words
-        counter = self._place
-        if block:
-            counter = (block, *counter[1:])
-        self._philox.state = {
+    def __init__(self) -> None:
+        self._philox = np.random.Philox(key=0)
+        self._inner: dict[str, State] = {}
+        self._state: Any = {
             "bit_generator": "Philox",
-            "state": {"counter": counter, "key": self._key},  # type: ignore[typeddict-item]  # any sequence of words is taken
-            "buffer": _NO_BUFFER,  # type: ignore[typeddict-item]  # as above
+            "state": self._inner,
+            "buffer": _NO_BUFFER,
             "buffer_pos": 4,
             "has_uint32": 0,
             "uinteger": 0,
         }
-        return offset
+
+    def to(self, key: State, place: State, block: int) -> np.random.Philox:
+        """The generator at a counter step of an address."""
+        self._inner["key"] = key
+        self._inner["counter"] = (block, *place[1:]) if block else place
+        self._philox.state = self._state
+        return self._philox
+
+
+class Series:
+    """The draws at one address. Element i is the same however many are asked for."""
+
+    __slots__ = ("_key", "_place", "_turn")
+
+    def __init__(self, turn: "_Turn", key: State, place: State) -> None:
+        self._turn, self._key, self._place = turn, key, place
+
+    def words(self, n: int, *, start: int = 0) -> Words:
+        """`n` raw 64-bit words from element `start` on."""
+        block, offset = divmod(start, 4)  # one Philox counter step yields four words
+        drawn: Words = self._turn.to(self._key, self._place, block).random_raw(n + offset)
+        return drawn[offset:] if offset else drawn
 
     def uniform(self, n: int, *, start: int = 0) -> Reals:
         """`n` uniforms on [0, 1)."""
@@ -129,13 +157,18 @@ class Series:
 
     def chance(self, index: int = 0) -> float:
         """One uniform on [0, 1)."""
-        for _ in range(self._turn_to(index)):
-            self._philox.random_raw()
-        return (int(self._philox.random_raw()) >> 11) * 2.0**-53
+        return (self._word(index) >> 11) * 2.0**-53
+
+    def _word(self, index: int) -> int:
+        block, offset = divmod(index, 4)
+        philox = self._turn.to(self._key, self._place, block)
+        for _ in range(offset):
+            philox.random_raw()
+        return int(philox.random_raw())
 
     def gauss(self, index: int = 0) -> float:
         """One standard normal."""
-        return float(self.normal(1, start=index)[0])
+        return _word_to_normal(self._word(index))
 
     def whole(self, low: int, high: int, *, index: int = 0) -> int:
         """One whole number, both ends included."""
@@ -153,12 +186,12 @@ class Series:
 class Rng:
     """All randomness of one seed; `at` names a series by case id and a path of words. One instance a thread."""
 
-    __slots__ = ("_philox", "seed")
+    __slots__ = ("_turn", "seed")
 
     def __init__(self, seed: str | int) -> None:
         self.seed = str(seed)
-        self._philox = np.random.Philox(key=0)
+        self._turn = _Turn()
 
     def at(self, case_id: str, *path: str | int) -> Series:
         """The series at an address; equal addresses give equal series."""
-        return Series(self._philox, _key(self.seed, case_id), _place(path))
+        return Series(self._turn, _key(self.seed, case_id), _place(path))

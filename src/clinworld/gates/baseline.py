@@ -9,7 +9,7 @@ from clinworld.gates.ledger_check import LedgerCheck, does_not_apply, passes
 from clinworld.knowledge.rows import Analyte, Stream
 from clinworld.schema.record import Series
 from clinworld.world.condition_effects import widen_span
-from clinworld.world.formulas import find_body_mass_index
+from clinworld.world.formulas import find_body_mass_index, has_own_level
 from clinworld.world.levels import fit_level_to_sex
 
 NAME = "starts_where_its_row_says"
@@ -61,7 +61,7 @@ def find_span(row: Analyte | Stream, case: CaseUnderCheck) -> tuple[float, float
         return middle - cut, middle + cut, noise
     else:
         low_ref, high_ref = (row.ref_low_m, row.ref_high_m) if patient.sex == "M" else (row.ref_low_f, row.ref_high_f)
-        if row.derived_by:
+        if not has_own_level(row):
             return None
         low, high = (row.hard_low if low_ref is None else low_ref), (row.hard_high if high_ref is None else high_ref)
     if is_log:

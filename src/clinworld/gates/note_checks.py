@@ -70,6 +70,9 @@ def _check_everyday(note: Note, origin: NoteOrigin, case: CaseUnderCheck) -> lis
     ]
     if origin.kind == "look_alike":
         return [*checks, *_check_look_alike(note, case.knowledge.conditions.get(origin.row), case)]
+    drug, _, symptom = origin.row.partition(":")
+    if origin.kind == "benign" and symptom:
+        return [*checks, *_check_harm(note, drug, symptom, case)]
     event = case.knowledge.events.get(origin.row)
     if event is None:
         return [*checks, passes("traceable_to_a_row", False, origin.row or "no row")]
@@ -94,6 +97,19 @@ def _check_look_alike(note: Note, condition: Condition | None, case: CaseUnderCh
         ),
         passes("no_proxy_of_the_answer", not meant, ", ".join(meant) or "shadows nothing known"),
         passes("plausible_for_the_patient", fits and condition.urgency in CALM, "age, sex, urgency, and not what the patient has"),
+    ]
+
+
+def _check_harm(note: Note, drug: str, symptom: str, case: CaseUnderCheck) -> list[LedgerCheck]:
+    """A complaint that the patient's drug causes, told as an everyday one: in the symptom's words, and a sign of nothing else."""
+    row, premise = case.knowledge.symptoms.get(symptom), case.gold.premise
+    is_harm = drug == premise.drug and symptom in [harm.symptom for harm in case.knowledge.drugs[drug].adverse_effects]
+    is_worded = row is not None and (note.text.en, note.text.zh) in zip(row.wordings.en, row.wordings.zh, strict=False)
+    shadows = case.knowledge.symptom_shadows.get(symptom)
+    return [
+        passes("traceable_to_a_row", is_harm and is_worded, f"{symptom}, a harm of {drug}"),
+        passes("no_proxy_of_the_answer", shadows is None, ", ".join(shadows.shadows) if shadows else "shadows nothing known"),
+        passes("plausible_for_the_patient", row is not None and fits_patient(row, premise.patient), "age and sex"),
     ]
 
 

@@ -21,6 +21,7 @@ from clinworld.knowledge.check_drugs import (
     check_ladders,
     check_monitoring,
 )
+from clinworld.knowledge.check_effects import check_couplings, check_event_effects
 from clinworld.knowledge.check_names import (
     check_codes,
     check_languages,
@@ -96,6 +97,8 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
     check_alternatives,
     check_factor_effects,
     check_comorbidities,
+    check_event_effects,
+    check_couplings,
     check_names,
     check_languages,
     check_repeated_texts,

@@ -12,14 +12,19 @@ from clinworld.knowledge.rows import (
     Comorbidity,
     Condition,
     ContextPhrase,
+    Coupling,
     Device,
     Driver,
+    EventEffect,
     FindingKind,
     LabFactor,
     LabFactorEffect,
+    LabPlatform,
+    OldEvent,
     OrderableTest,
     OrderedTests,
     OutcomeRule,
+    PanelCorrelation,
     Parameter,
     PriceTier,
     Source,
@@ -200,6 +205,17 @@ _FACTOR_EFFECT = sourced(
     unit=TEXT,
 )
 
+_CORRELATION = sourced(
+    PanelCorrelation,
+    id=ID,
+    a=ID,
+    b=ID,
+    level=choice(options_of(PanelCorrelation, "level")),
+    of=choice(options_of(PanelCorrelation, "of")),
+    r_m=number(-1, 1),
+    r_f=number(-1, 1),
+)
+
 _EVENT = sourced(
     BenignEvent,
     id=ID,
@@ -215,6 +231,35 @@ _EVENT = sourced(
     axis=maybe_choice(("season", "activity")),
     shadows=WORDS,
 )
+
+_PAST_EVENT = sourced(
+    OldEvent,
+    id=ID,
+    kind=choice(options_of(OldEvent, "kind")),
+    condition=TEXT,
+    drugs=WORDS,
+    taken=TEXT,
+    state=TEXT,
+    sex=MAYBE_SEX,
+    age_low=MAYBE_AGE,
+    age_high=MAYBE_AGE,
+    text=WORDING,
+)
+
+_EVENT_EFFECT = sourced(
+    EventEffect,
+    id=ID,
+    event=ID,
+    item=ID,
+    peak=NUMBER,
+    unit=choice(options_of(EventEffect, "unit")),
+    rise_days=number(1, 365),
+    lasts_days=number(1, 365),
+    fade_days=number(1, 365),
+    cap=number(0),
+)
+
+_COUPLING = sourced(Coupling, id=ID, cause=ID, effect=ID, slope=NUMBER, lag_days=number(0, 365), cap=number(0))
 
 _ARTIFACT = named(
     ArtifactRow,
@@ -293,8 +338,13 @@ TABLES: dict[str, TableShape] = {
     "comorbidities": TableShape("comorbidities.csv", _COMORBIDITY),
     "factors": TableShape("lab_factors.csv", _FACTOR),
     "factor_effects": TableShape("lab_factor_effects.csv", _FACTOR_EFFECT),
+    "correlations": TableShape("panel_correlations.csv", _CORRELATION),
+    "platforms": TableShape("lab_platforms.csv", named(LabPlatform, factor=TEXT)),
     "rule_facts": TableShape("rule_facts.csv", _RuleFacts()),
     "events": TableShape("events.csv", _EVENT),
+    "event_effects": TableShape("event_effects.csv", _EVENT_EFFECT),
+    "couplings": TableShape("couplings.csv", _COUPLING),
+    "past_events": TableShape("past_events.csv", _PAST_EVENT),
     "symptom_shadows": TableShape("symptom_shadows.csv", sourced(SymptomShadow, id=ID, shadows=SOME_WORDS)),
     "artifacts": TableShape("artifacts.csv", _ARTIFACT),
     "devices": TableShape("devices.csv", named(Device, reports=WORDS)),

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 from clinworld.core.text import Wording
 from clinworld.core.units import readable_unit
@@ -11,7 +11,7 @@ from clinworld.knowledge.condition_rows import Wordings
 from clinworld.knowledge.load import KINDS, Knowledge
 from clinworld.knowledge.places import claims, entries_of
 from clinworld.knowledge.rows import STATUSES, Drug, DrugEffect, Level
-from clinworld.knowledge.rule_rows import AllOf, AnyOf, Not
+from clinworld.knowledge.rule_rows import AllOf, AnyOf, Between, FactRef, IsTest, Missing, Not, NumberTest, OneOf
 
 __all__ = ["KINDS", "KindCount", "ListingRow", "StatusShare", "count_kinds", "count_statuses", "list_rows"]
 
@@ -141,6 +141,8 @@ def _said(row: Any) -> Wording:
 
 def _cells(row: Any) -> Iterator[tuple[str, str]]:
     for name, value in _filled(row):
+        if name == "decimals" and not getattr(row, "ucum", ""):
+            continue  # decimals of what is no number
         if name not in _NOT_VALUES and name != "indications" and not _has_sources(value):
             yield name, _text(value)
 
@@ -154,10 +156,12 @@ def _text(value: Any) -> str:
     if isinstance(value, Wording):
         return f"{value.en} / {value.zh}"
     if isinstance(value, Wordings):
-        return " | ".join((*value.en, *value.zh))
+        return f"{' | '.join(value.en)} / {' | '.join(value.zh)}"
     if isinstance(value, AllOf | AnyOf | Not):
         parts = (value.part,) if isinstance(value, Not) else value.parts
         return f"{type(value).__name__.removesuffix('Of').lower()}({', '.join(map(_text, parts))})"
+    if isinstance(value, NumberTest | Between | IsTest | OneOf | Missing):
+        return _comparison(value)
     if is_dataclass(value):
         first, *rest = _filled(value)
         return _text(first[1]) + (f" ({', '.join(f'{name} {_text(each)}' for name, each in rest)})" if rest else "")
@@ -168,8 +172,26 @@ def _text(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
+def _comparison(leaf: NumberTest | Between | IsTest | OneOf | Missing) -> str:
+    """A comparison in the words of the protocol files."""
+    match leaf:
+        case NumberTest(fact, op, value):
+            return f"{fact} {op} {value.fact if isinstance(value, FactRef) else _text(value)}"
+        case Between(fact, low, high):
+            return f"{fact} between {_text(low)} and {_text(high)}"
+        case IsTest(fact, value):
+            return f"{fact} is {_text(value)}"
+        case OneOf(fact, choices):
+            return f"{fact} one_of [{', '.join(choices)}]"
+        case Missing(fact):
+            return f"{fact} missing"
+        case _:
+            assert_never(leaf)
+
+
 def _unit(row: Any, name: str) -> str:
     own = readable_unit(getattr(row, "ucum", "") or getattr(row, "dose_unit", "") or getattr(row, "unit", ""))
+    own = "" if own == "1" else own
     if name in _ON_SCALE and getattr(row, "scale", "") == "log":
         return "ln"
     if name in _IN_ROW_UNIT or name in _ON_SCALE:

@@ -23,14 +23,19 @@ from clinworld.knowledge.rows import (
     Comorbidity,
     Condition,
     ContextPhrase,
+    Coupling,
     Device,
     Driver,
     Drug,
+    EventEffect,
     FindingKind,
     LabFactor,
     LabFactorEffect,
+    LabPlatform,
+    OldEvent,
     OrderableTest,
     OutcomeRule,
+    PanelCorrelation,
     Parameter,
     PriceTier,
     Source,
@@ -75,6 +80,21 @@ class Knowledge:
     def events(self) -> Mapping[str, BenignEvent]:
         """Everyday complaints and life events."""
         return self._table("events")
+
+    @cached_property
+    def past_events(self) -> Mapping[str, OldEvent]:
+        """Documented events before the first visit, and what they mean for later decisions."""
+        return self._table("past_events")
+
+    @cached_property
+    def event_effects(self) -> Mapping[str, EventEffect]:
+        """What told events do to what is measured."""
+        return self._table("event_effects")
+
+    @cached_property
+    def couplings(self) -> Mapping[str, Coupling]:
+        """How one measured quantity moves another."""
+        return self._table("couplings")
 
     @cached_property
     def artifacts(self) -> Mapping[str, ArtifactRow]:
@@ -150,6 +170,16 @@ class Knowledge:
     def factor_effects(self) -> Mapping[str, LabFactorEffect]:
         """How factors move items."""
         return self._table("factor_effects")
+
+    @cached_property
+    def correlations(self) -> Mapping[str, PanelCorrelation]:
+        """How far results go together, between people and from day to day."""
+        return self._table("correlations")
+
+    @cached_property
+    def platforms(self) -> Mapping[str, LabPlatform]:
+        """What results are measured on."""
+        return self._table("platforms")
 
     @cached_property
     def conditions(self) -> LazyFiles[Condition]:

@@ -6,7 +6,10 @@ from typing import Any
 from clinworld.knowledge.lazy_files import LazyFiles
 
 # Kinds whose rows have an id and no name.
-UNNAMED = ("sources", "symptoms", "symptom_shadows", "comorbidities", "factor_effects", "events", "parameters")
+UNNAMED = (
+    *("sources", "symptoms", "symptom_shadows", "comorbidities", "factor_effects", "correlations"),
+    *("events", "event_effects", "couplings", "past_events", "parameters"),
+)
 
 
 def spoken_names(kind: str, row: Any) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The shapes of knowledge rows, all in one place to import from; what they mean stands in the six files they come from.
+"""The shapes of knowledge rows, all in one place to import from; what they mean stands in the files they come from.
 
 Every row carries a source id and a status. None is "not known", never zero.
 """
@@ -32,6 +32,8 @@ from clinworld.knowledge.drug_rows import (
     Interaction,
     Monitoring,
 )
+from clinworld.knowledge.effect_rows import Coupling, EventEffect
+from clinworld.knowledge.history_rows import OldEvent
 from clinworld.knowledge.lab_rows import (
     Analyte,
     FindingKind,
@@ -47,6 +49,7 @@ from clinworld.knowledge.note_rows import (
     OutcomeRule,
     SymptomShadow,
 )
+from clinworld.knowledge.panel_rows import LabPlatform, PanelCorrelation
 from clinworld.knowledge.source_rows import (
     STATUSES,
     Parameter,
@@ -65,20 +68,25 @@ __all__ = [
     "ConditionSymptom",
     "ContextPhrase",
     "Contraindication",
+    "Coupling",
     "Device",
     "Driver",
     "Drug",
     "DrugEffect",
+    "EventEffect",
     "FindingKind",
     "Interaction",
     "LabFactor",
     "LabFactorEffect",
+    "LabPlatform",
     "Level",
     "LookAlike",
     "Monitoring",
+    "OldEvent",
     "OrderableTest",
     "OrderedTests",
     "OutcomeRule",
+    "PanelCorrelation",
     "Parameter",
     "Presentation",
     "Prevalence",

@@ -7,6 +7,9 @@ from clinworld.schema.premise import Premise
 from clinworld.schema.record import Chart, Profile, Record
 from clinworld.world.condition_findings import derive_findings
 from clinworld.world.course import build_course
+from clinworld.world.dispensing import derive_dispensing
+from clinworld.world.event_effects import add_event_effects, list_told, needs_events
+from clinworld.world.history import draw_history, list_history_rows
 from clinworld.world.notes import ObservedNotes, observe_notes
 from clinworld.world.observe import observe_series
 
@@ -29,8 +32,13 @@ def build_world(
     Raises PremiseConflict when something declared cannot be placed (an artifact without a reading, more events than there are rows).
     """
     course = build_course(premise, knowledge, rng)
-    observed = observe_series(premise, course, knowledge, rng, has_daily=has_daily)
-    told = observe_notes(premise, knowledge, rng) if has_notes else ObservedNotes((), (), (), ())
+    history = draw_history(premise, knowledge, rng, course=course) if "history" in parts else None
+    told = ObservedNotes((), (), (), ())
+    if has_notes or has_daily or needs_events(course, knowledge):
+        told = observe_notes(premise, knowledge, rng)
+        course = add_event_effects(course, premise, list_told(told.notes, told.origins), knowledge)
+        told = told if has_notes else ObservedNotes((), (), (), ())
+    observed = observe_series(premise, course, knowledge, rng, has_daily=has_daily, has_specimens="specimens" in parts)
     patient = premise.patient
     record = Record(
         profile=Profile(
@@ -46,7 +54,19 @@ def build_world(
         series=observed.series,
         notes=told.notes,
         prescriptions=observed.prescriptions,
+        specimens=observed.specimens,
+        method_changes=observed.method_changes,
         findings=derive_findings(premise, course, knowledge, rng) if "findings" in parts else (),
+        dispensing=derive_dispensing(premise, course, knowledge, rng) if "dispensing" in parts else (),
+        history=history,
     )
-    rows_used = sorted({f"conditions:{patient.disease}", f"drugs:{premise.drug}", *observed.rows_used, *told.rows_used})
+    rows_used = sorted(
+        {
+            f"conditions:{patient.disease}",
+            f"drugs:{premise.drug}",
+            *observed.rows_used,
+            *told.rows_used,
+            *list_history_rows(history, knowledge),
+        }
+    )
     return course, Chart(record, observed.faults, told.origins, observed.acted + told.acted, tuple(rows_used))

@@ -21,7 +21,7 @@ from clinworld.schema.record import FindingResult, Record
 from clinworld.world.condition_effects import Acting, acting_conditions, list_acting, push_levels
 from clinworld.world.condition_ramps import derive_ramps
 from clinworld.world.condition_sizes import Scale, load_scale
-from clinworld.world.formulas import FORMULAS, LINES, find_body_mass_index
+from clinworld.world.formulas import FOLLOWS, FORMULAS, LINES, find_body_mass_index, has_own_level
 from clinworld.world.levels import Treatment, derive_levels
 from clinworld.world.observe_streams import reflect
 from clinworld.world.visits import draw_visits
@@ -53,7 +53,7 @@ def follow(patient: Examined, items: Sequence[str]) -> Examined:
     """The same patient with the levels of measured analytes and home streams worked out at once: quicker where many are tested."""
     course, knowledge = patient.course, patient.knowledge
     rows = ((name, knowledge.items[name]) for name in dict.fromkeys(items) if name not in course.levels)
-    wanted = [name for name, row in rows if (isinstance(row, Analyte) and not row.derived_by) or _is_at_home(row)]
+    wanted = [name for name, row in rows if (isinstance(row, Analyte) and has_own_level(row)) or _is_at_home(row)]
     return patient._replace(course=replace(course, levels=MappingProxyType({**_derive(patient, tuple(wanted)), **course.levels})))
 
 
@@ -185,6 +185,9 @@ def _stream_level(row: Stream, patient: Examined) -> Reals:
 def _find_level(name: str, patient: Examined) -> Reals:
     """The true level by day of an analyte or home stream: that of the course, or of the same person followed for it too."""
     levels = patient.course.levels
+    if name in FOLLOWS and name not in levels:
+        inputs = {each: _find_level(each, patient) for each in FOLLOWS[name].inputs}
+        return FOLLOWS[name].calculate(inputs, 0.0, patient.premise.patient.sex, patient.knowledge)
     return levels[name] if name in levels else _derive(patient, (name,))[name]
 
 

@@ -14,7 +14,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte, Condition, ConditionFinding, Level, Stream
 from clinworld.schema.course import Reals
 from clinworld.world.condition_sizes import DOWN, SIZES, UP, load_scale, reference_limits
-from clinworld.world.formulas import FORMULAS
+from clinworld.world.formulas import formula_of
 
 _SIGNS = {"up": UP, "positive": UP, "down": DOWN, "negative": DOWN, "normal": 0}
 _GRID = 513
@@ -95,7 +95,7 @@ def _goes_farther(driven: Push, own: Push) -> bool:
 def _drive_input(push: Push, pushes: Mapping[str, Push], sex: str, age_years: float, knowledge: Knowledge) -> Push | None:
     """What the first input of a calculated analyte must do for the result to come out as the finding says; None for a measured item."""
     row = knowledge.items[push.item]
-    if not isinstance(row, Analyte) or not row.derived_by or not push.sign:
+    if not isinstance(row, Analyte) or formula_of(row) is None or not push.sign:
         return None
     scale = load_scale(knowledge, push.item, sex)
     limit = scale.limit(push.sign) if scale is not None else None
@@ -124,23 +124,22 @@ def _drive_input(push: Push, pushes: Mapping[str, Push], sex: str, age_years: fl
 def _find_root(item: str, knowledge: Knowledge) -> Analyte:
     # By custom of world/formulas.py the first input is the one a result is read for.
     row = knowledge.analytes[item]
-    while row.derived_by:
-        row = knowledge.analytes[FORMULAS[row.derived_by].inputs[0]]
+    while (formula := formula_of(row)) is not None:
+        row = knowledge.analytes[formula.inputs[0]]
     return row
 
 
 def _list_inputs(item: str, knowledge: Knowledge) -> tuple[str, ...]:
-    row = knowledge.analytes[item]
-    if not row.derived_by:
+    formula = formula_of(knowledge.analytes[item])
+    if formula is None:
         return (item,)
-    return tuple(dict.fromkeys(name for each in FORMULAS[row.derived_by].inputs for name in _list_inputs(each, knowledge)))
+    return tuple(dict.fromkeys(name for each in formula.inputs for name in _list_inputs(each, knowledge)))
 
 
 def _calculate(item: str, values: Mapping[str, Reals], sex: str, age_years: float, knowledge: Knowledge) -> Reals:
-    row = knowledge.analytes[item]
-    if not row.derived_by:
+    formula = formula_of(knowledge.analytes[item])
+    if formula is None:
         return values[item]
-    formula = FORMULAS[row.derived_by]
     inputs = {name: _calculate(name, values, sex, age_years, knowledge) for name in formula.inputs}
     return formula.calculate(inputs, age_years, sex, knowledge)
 

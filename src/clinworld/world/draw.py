@@ -19,7 +19,8 @@ from clinworld.core.tables import load_csv
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Drug
 from clinworld.schema.job import ArtifactClass, Case, Controls, DeclaredArtifact, DistractorLevel, EventDensity, Facts, Job
-from clinworld.world.draw_people import Limits, draw_background, draw_person
+from clinworld.world.contraindications import Known, is_forbidden
+from clinworld.world.draw_people import Limits, Person, draw_background, draw_person
 from clinworld.world.effects import DIABETES, load_drug_table
 from clinworld.world.job_case import default_case
 from clinworld.world.job_keys import load_job_keys, read_default
@@ -189,16 +190,14 @@ def _draw_days(draws: _Draws, outcome: str) -> _Days:
 
 def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, days: _Days, devices: tuple[str, ...]) -> Facts:
     knowledge = draws.knowledge
-    known = load_draw_weights()["drug"]
-    drug = knowledge.drugs[draws.choose("drug", [name for name in known if disease in dict(knowledge.drugs[name].indications)])]
     youngest, oldest = (int(knowledge.parameter(f"draw_age_{end}")) for end in ("low", "high"))
     person = draw_person(draws.case_id, disease, knowledge, draws.rng, ages=(youngest, oldest))
     sex: Literal["F", "M"] = "F" if person.sex == "F" else "M"
     bmi = round(draws.between("bmi", "bmi_obesity" if disease == _OBESITY else "bmi"), 1)
     height = _draw_height(draws, sex)
     start = round(bmi * (height * height), 1)
+    drug, background = _draw_drug(draws, disease, person, bmi)
     doses = _draw_doses(draws, drug, disease, days.index_day)
-    limits = Limits(known=(disease,), bmi=bmi, drugs=(drug.id,), spares_course=True)
     return replace(
         base,
         disease=disease,
@@ -208,10 +207,25 @@ def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, days: _Da
         age_range=f"{person.age_low}-{person.age_high}",
         sex=sex,
         bmi=bmi,
-        comorbidities=draw_background(draws.case_id, person, limits, knowledge, draws.rng),
+        comorbidities=background,
         start_weight=start,
         nadir_weight=round(start - _draw_loss(draws, start, derive_weight_loss(drug, doses, disease, start, knowledge), driver, days), 1),
     )
+
+
+def _draw_drug(draws: _Draws, disease: str, person: Person, bmi: float) -> tuple[Drug, tuple[str, ...]]:
+    """A drug indicated in the disease, and the background beside it; drawn again among the others while the patient forbids it."""
+    knowledge = draws.knowledge
+    options = [name for name in load_draw_weights()["drug"] if disease in dict(knowledge.drugs[name].indications)]
+    while True:
+        name = draws.choose("drug", options)
+        limits = Limits(known=(disease,), bmi=bmi, drugs=(name,), spares_course=True)
+        background = draw_background(draws.case_id, person, limits, knowledge, draws.rng)
+        known = Known(draws.case_id, (disease, *background), person.sex, (person.age_low + person.age_high) / 2.0, bmi)
+        options.remove(name)
+        # When nothing is left the last one stands, as if it had been written.
+        if not options or not is_forbidden(name, known, knowledge, draws.rng):
+            return knowledge.drugs[name], background
 
 
 def _draw_height(draws: _Draws, sex: str) -> float:

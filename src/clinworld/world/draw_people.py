@@ -18,6 +18,7 @@ from clinworld.knowledge.rows import Analyte, Condition, Stream
 from clinworld.schema.course import Reals
 from clinworld.world.condition_pushes import find_pushes
 from clinworld.world.condition_sizes import DOWN, SIZES, UP
+from clinworld.world.history_drugs import find_contraindications, find_states
 from clinworld.world.presenting import fits, list_presentations
 
 AREA = "people"
@@ -256,9 +257,11 @@ def _moves_course(name: str, known: tuple[str, ...], sex: str, age_years: float,
 
 @lru_cache(maxsize=65536)
 def _forbids(knowledge: Knowledge, name: str, drug: str, sex: str, age_years: float) -> bool:
-    """Whether a condition is a contraindication of a drug, or moves an item past mild towards one."""
+    """Whether a condition is a contraindication of a drug, means a state that is one, or moves an item past mild towards one."""
     if drug not in knowledge.drugs:
         return False
+    if find_contraindications(knowledge.drugs[drug], (name,), find_states((name,)), {}):
+        return True
     pushes = {push.item: push for push in find_pushes(knowledge, name, sex, age_years)}
     for row in knowledge.drugs[drug].contraindications:
         if row.condition == name:

@@ -24,7 +24,7 @@ class DrugTable:
     """Mean effects of one drug, as columns over `doses` (ascending, from 0): [item, dose].
 
     A total is `own + percent / 100 · base`, in the item's unit; the trial's weight change is `kg + percent / 100 · start weight`.
-    `half_time_days` [item, 1] is how fast the drug's own effect builds up; `is_whole_lag` where a row of the drug says so for the item.
+    `half_time_days` [item, 1] is how fast the drug's own effect builds up after a step: as its row says, nan where none does.
     """
 
     doses: Reals
@@ -33,12 +33,11 @@ class DrugTable:
     weight_kg: Reals
     weight_percent: Reals
     half_time_days: Reals
-    is_whole_lag: NDArray[np.bool_]
     is_for_diabetes: Reals  # 1 where the effect was seen in diabetes and shrinks with the excess over normal [item, 1]
 
     def pick(self, rows: NDArray[np.int64]) -> "DrugTable":
         """The table of some items."""
-        item = {name: getattr(self, name)[rows] for name in ("own", "percent", "half_time_days", "is_whole_lag", "is_for_diabetes")}
+        item = {name: getattr(self, name)[rows] for name in ("own", "percent", "half_time_days", "is_for_diabetes")}
         return replace(self, **item)
 
 
@@ -54,15 +53,13 @@ def load_drug_table(knowledge: Knowledge, drug_id: str, items: tuple[str, ...], 
         if not rows[i] and name in knowledge.parameters:  # glucose sensors follow what HbA1c follows
             rows[i], factors[i] = _find_effects(drug, HBA1C, has_diabetes), knowledge.parameter(name)
     weight = _find_effects(drug, WEIGHT, has_diabetes)
-    usual = knowledge.parameter("levels_drug_half_time_days")
     return DrugTable(
         doses=doses,
         own=_stack([_by_dose(drug, row, doses, False, knowledge) * factor for row, factor in zip(rows, factors, strict=True)], len(doses)),
         percent=_stack([_by_dose(drug, row, doses, True, knowledge) for row in rows], len(doses)),
         weight_kg=_by_dose(drug, weight, doses, False, knowledge),
         weight_percent=_by_dose(drug, weight, doses, True, knowledge),
-        half_time_days=_stack([[next((e.half_time_days for e in row if e.half_time_days), usual)] for row in rows], 1),
-        is_whole_lag=np.array([[any(effect.half_time_days for effect in row)] for row in rows], dtype=np.bool_).reshape(-1, 1),
+        half_time_days=_stack([[next((e.half_time_days for e in row if e.half_time_days), np.nan)] for row in rows], 1),
         is_for_diabetes=_stack([[float(any(effect.population == POPULATIONS[True] for effect in row))] for row in rows], 1),
     )
 

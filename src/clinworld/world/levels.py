@@ -4,6 +4,7 @@ One set of effects on one timeline: the same weight, dose and adherence move eve
 `observe_*`; what a laboratory calculates is calculated there from printed results.
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,17 +14,21 @@ from numpy.typing import NDArray
 
 from clinworld.core.rng import Rng, words_to_normal
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.rows import Analyte, Level, Stream
+from clinworld.knowledge.rows import Analyte, Drug, Level, Stream
 from clinworld.schema.course import Reals
 from clinworld.schema.premise import Premise
+from clinworld.world.adverse_effects import push_harms
+from clinworld.world.common_causes import Mixture, is_skewed, load_mixture, squeeze
 from clinworld.world.condition_effects import list_moved_streams, push_levels
+from clinworld.world.couplings import couple
 from clinworld.world.effects import DIABETES, DrugTable, derive_direct_effects, load_drug_table
 from clinworld.world.evidence import derive_evidence
-from clinworld.world.formulas import find_body_mass_index
+from clinworld.world.formulas import find_body_mass_index, has_own_level
 
-SENSOR_LIKE = {"cgm": "glycaemic"}  # levels of this device are drawn with that group
+BODY_MASS_INDEX = "bmi"  # what the premise gives, and levels go together with
 NO_ROOM = 1e-9
 EDGE = 0.005
+WEEK, HALVINGS = 7, 5  # a drug has its whole effect after so many half-times
 STEP_DAYS = 4  # what moves a level is looked at this often; between, the level follows exactly
 
 
@@ -31,22 +36,24 @@ STEP_DAYS = 4  # what moves a level is looked at this often; between, the level 
 class Followed:
     """The items with a true level: where they start [item, 1], and what moves those that move.
 
-    `factors` name whose draws a first level shares, by `loading`; `first_low` and `first_high` hold on day 0 only, `mean` at the typical
-    body mass index, from which it changes by `per_bmi`. An item that
-    `is_shift` is only what is added to a level that is drawn where the stream is observed. `moving` are places of `names`.
+    `first_low` and `first_high` hold on day 0 only, `mean` at the typical body mass index, from which it changes by `per_bmi`; where a
+    first level `is_log`, these are of its logarithm. An item that `is_shift` is only what is added to a level that is drawn where the
+    stream is observed. `mixture` makes first levels go together, with the body mass index as one of its normals; `moving` are places of
+    `names`.
     """
 
     names: tuple[str, ...]
-    factors: tuple[str, ...]
+    mixture: Mixture
     is_shift: NDArray[np.bool_]
+    is_log: NDArray[np.bool_]
     mean: Reals
     per_bmi: Reals
     typical_bmi: float
     sd: Reals
     first_low: Reals
     first_high: Reals
-    loading: Reals
-    tries: int
+    bmi_sd: float
+    bmi_most_sd: float
     moving: NDArray[np.int64]
     motion: "Motion"
 
@@ -56,17 +63,18 @@ class Motion:
     """What moves levels, as columns [item, 1] over the moving items.
 
     `coupling` is the change per kg, `normal` and `trial` the levels between which a glucose-lowering effect is scaled (nan: it is
-    not), `low` and `high` what a level never reaches. `within` [step] is how much of a distance is left after 0, 1, … days. The drug's
-    own effect on items at `at_once` has no lag besides the item's. Items at `shares` lie between 0 and 100 and move on the logit; those
-    at `bounded` are bent away from their limits.
+    not), `low` and `high` what a level never reaches. `per_step` and `within` [day of a step] are how much of a distance is left after
+    a step and after 0, 1, … days of it: behind weight, and behind the dose for the items at `on_drug`, which the drug itself moves. Items
+    at `shares` lie between 0 and 100 and move on the logit; those at `bounded` are bent away from their limits.
     """
 
     table: DrugTable
     coupling: Reals
     per_step: Reals
-    drug_per_step: Reals
-    at_once: NDArray[np.int64]
     within: Reals
+    on_drug: NDArray[np.int64]
+    drug_per_step: Reals
+    drug_within: Reals
     normal: Reals
     trial: Reals
     low: Reals
@@ -114,6 +122,10 @@ def derive_levels(
     acted_on = {item: (level, name.startswith("shift:")) for item, (name, level) in by_item.items()}
     for item, level in push_levels(acted_on, premise, knowledge, rng).items():
         levels[by_item[item][0]] = level
+    acted_on = {item: (levels[name], is_shift) for item, (_, is_shift) in acted_on.items() for name in [by_item[item][0]]}
+    for item, level in push_harms(acted_on, premise, treatment.dose, knowledge, rng).items():
+        levels[by_item[item][0]] = level
+    levels |= couple(levels, premise, knowledge, rng)
     return levels
 
 
@@ -134,16 +146,17 @@ def load_followed(
     columns = np.array(firsts, dtype=np.float64).reshape(-1, 4, 1)
     return Followed(
         names=frame.names,
-        factors=frame.factors,
+        mixture=load_mixture(knowledge, "between", frame.names, sex),
         is_shift=frame.is_shift,
+        is_log=frame.is_log,
         mean=columns[:, 0],
         per_bmi=frame.per_bmi,
         typical_bmi=knowledge.parameter("levels_typical_bmi"),
         sd=columns[:, 1],
         first_low=columns[:, 2],
         first_high=columns[:, 3],
-        loading=frame.loading,
-        tries=int(knowledge.parameter("levels_tries")),
+        bmi_sd=knowledge.parameter("levels_bmi_sd"),
+        bmi_most_sd=knowledge.parameter("levels_bmi_most_sd"),
         moving=frame.moving,
         motion=frame.motion,
     )
@@ -153,10 +166,9 @@ class _Frame(NamedTuple):
     # What of `Followed` is the same at every age and in both sexes.
     rows: tuple[Analyte | Stream, ...]
     names: tuple[str, ...]
-    factors: tuple[str, ...]
     is_shift: NDArray[np.bool_]
+    is_log: NDArray[np.bool_]
     per_bmi: Reals
-    loading: Reals
     moving: NDArray[np.int64]
     motion: Motion
 
@@ -166,42 +178,46 @@ def _load_frame(knowledge: Knowledge, conditions: tuple[str, ...], devices: tupl
     rows = _find_rows(knowledge, conditions, devices, drug, items)
     written = {level.item for condition in conditions for level in _levels_of(condition, knowledge)}
     is_shift = [isinstance(row, Stream) and row.role == "wearable" and row.id not in written for row in rows]
-    factors = [row.group if isinstance(row, Analyte) else next(iter(row.devices), "") for row in rows]
+    is_log = [isinstance(row, Analyte) and row.id not in written and is_skewed(row, knowledge) for row in rows]
     table = load_drug_table(knowledge, drug, tuple(row.id for row in rows), DIABETES in conditions)
     responds = np.any(table.own != 0.0, axis=1) | np.any(table.percent != 0.0, axis=1) if rows else np.zeros(0, dtype=np.bool_)
     moving = np.array([i for i, row in enumerate(rows) if responds[i] or row.per_kg], dtype=np.int64)
     return _Frame(
         rows=tuple(rows),
         names=tuple(row.id for row in rows),
-        factors=tuple(SENSOR_LIKE.get(factor, factor) for factor in factors),
         is_shift=np.array(is_shift, dtype=np.bool_),
+        is_log=np.array(is_log, dtype=np.bool_),
         per_bmi=_column([row.per_bmi_over_25 if isinstance(row, Stream) else 0.0 for row in rows]),
-        loading=_named(rows, "levels_shared", 0.0, knowledge),
         moving=moving,
-        motion=_load_motion([rows[i] for i in moving], [is_shift[i] for i in moving], table.pick(moving), knowledge),
+        motion=_load_motion([rows[i] for i in moving], [is_shift[i] for i in moving], table.pick(moving), knowledge.drugs[drug], knowledge),
     )
 
 
 @lru_cache(maxsize=16384)
 def _find_first(knowledge: Knowledge, item: str, conditions: tuple[str, ...], sex: str, age_years: float) -> tuple[float, ...]:
-    """(mean, SD, low, high) of an item's level on day 0."""
+    """(mean, SD, low, high) of an item's level on day 0; of its logarithm for a skewed analyte that no condition writes."""
     row: Analyte | Stream = knowledge.analytes[item] if item in knowledge.analytes else knowledge.streams[item]
     level = _find_level(row, conditions, sex, age_years, knowledge)
     return (level.mean, level.sd, level.low, level.high) if level else _usual_level(row, conditions, sex, age_years, knowledge)
 
 
-def _load_motion(rows: list[Analyte | Stream], is_shift: list[bool], table: DrugTable, knowledge: Knowledge) -> Motion:
+def _load_motion(rows: list[Analyte | Stream], is_shift: list[bool], table: DrugTable, drug: Drug, knowledge: Knowledge) -> Motion:
     share, usual = knowledge.parameter("levels_weight_share"), knowledge.parameter("levels_half_time_days")
-    # Where the drug's row says how fast it acts on an item, that is the whole lag: the item's own lies behind a lasting cause.
-    half_times = np.where(table.is_whole_lag, table.half_time_days, _column([row.half_time_days or usual for row in rows]))
+    half_times = _column([row.half_time_days or usual for row in rows])
+    on_drug = np.flatnonzero(np.any(table.own != 0.0, axis=-1) | np.any(table.percent != 0.0, axis=-1))
+    # A drug's steady state is that of its slowest item: none builds up more slowly than it follows a lasting cause.
+    steady = np.minimum(drug.steady_weeks * WEEK / HALVINGS, _column([row.half_time_days or np.inf for row in rows]))
+    steady = np.maximum(steady, _named(rows, "levels_least_half_time", 0.0, knowledge))
+    of_drug = np.where(np.isnan(table.half_time_days), steady, table.half_time_days)[on_drug]
     is_share = [isinstance(row, Stream) and row.ucum == "%" and (row.hard_low, row.hard_high) == (0, 100) for row in rows]
     return Motion(
         table=table,
         coupling=share * _column([row.per_kg or 0.0 for row in rows]),
         per_step=np.exp2(-STEP_DAYS / half_times),
-        drug_per_step=np.exp2(-STEP_DAYS / table.half_time_days),
-        at_once=np.flatnonzero(table.is_whole_lag),
         within=np.exp2(-np.arange(STEP_DAYS) / half_times),
+        on_drug=on_drug,
+        drug_per_step=np.exp2(-STEP_DAYS / of_drug),
+        drug_within=np.exp2(-np.arange(STEP_DAYS) / of_drug),
         normal=_named(rows, "levels_normal", np.nan, knowledge),
         trial=_named(rows, "levels_trial", np.nan, knowledge),
         low=np.maximum(_column([row.hard_low for row in rows]), _named(rows, "levels_floor", -np.inf, knowledge)),
@@ -231,7 +247,7 @@ def _find_rows(
     rows: list[Analyte | Stream] = [
         row
         for row in knowledge.analytes.values()
-        if not row.derived_by and (row.id in items or (row.group in reports and row.device in devices))
+        if has_own_level(row) and (row.id in items or (row.group in reports and row.device in devices))
     ]
     for stream in knowledge.streams.values():
         is_moved = stream.per_kg is not None or stream.id in moved or stream.id in written
@@ -285,7 +301,10 @@ def _middle(low: float | None, high: float | None, row: Analyte) -> float:
 def _usual_level(
     row: Analyte | Stream, conditions: tuple[str, ...], sex: str, age_years: float, knowledge: Knowledge
 ) -> tuple[float, float, float, float]:
-    """(mean, SD, low, high) of someone without a condition that moves the item: inside the reference interval, below any diagnosis."""
+    """(mean, SD, low, high) of someone without a condition that moves the item: inside the reference interval, below any diagnosis.
+
+    They are of the logarithm for a skewed analyte.
+    """
     if isinstance(row, Stream):
         mean = (row.mean_m if sex == "M" else row.mean_f) or 0.0
         mean += row.per_year_over_40 * max(age_years - 40.0, 0.0) + row.per_bmi_over_25 * (knowledge.parameter("levels_typical_bmi") - 25.0)
@@ -296,26 +315,34 @@ def _usual_level(
         mean = _middle(ref_low, ref_high, row)
         low, high = (row.hard_low if ref_low is None else ref_low), (2.0 * mean - row.hard_low if ref_high is None else ref_high)
         sd = (high - low) * knowledge.parameter("levels_unwritten_sd_share")
+        if is_skewed(row, knowledge):
+            return _usual_log_level(row, ref_low, high, knowledge)
     if row.diagnostic_high is not None and row.diagnostic_of not in conditions:
         high = min(high, row.diagnostic_high * knowledge.parameter("levels_undiagnosed_share"))
     return min(mean, high), sd, low, high
 
 
+def _usual_log_level(row: Analyte, ref_low: float | None, high: float, knowledge: Knowledge) -> tuple[float, float, float, float]:
+    low = math.log(max(row.hard_low, 10.0**-row.decimals) if ref_low is None else ref_low)
+    top = math.log(high)
+    if ref_low is not None:
+        return (low + top) / 2.0, (top - low) / knowledge.parameter("levels_reference_width_sd"), low, top
+    sd = math.sqrt(math.log1p(((row.cv_between_pct or 0.0) / 100.0) ** 2))
+    return max(top - knowledge.parameter("levels_reference_upper_sd") * sd, low), sd, low, top
+
+
 def draw_first_levels(case_id: str, followed: Followed, bmi: float, rng: Rng) -> Reals:
-    """True levels on day 0, [item, 1]; 0 for shifts. Levels of one group share a part, so that they go together between people."""
-    shared = {factor: rng.at(case_id, "levels", "shared", factor).words(1) for factor in dict.fromkeys(followed.factors)}
-    words = [rng.at(case_id, "levels", name).words(followed.tries) for name in followed.names]
-    normals = words_to_normal(np.concatenate([*words, *(shared[factor] for factor in followed.factors)]))
-    n = len(followed.names)
-    own, common = normals[:-n].reshape(n, followed.tries), normals[-n:, None]
-    loading = followed.loading
-    mean = followed.mean + followed.per_bmi * (max(bmi, 25.0) - followed.typical_bmi)
-    mean = np.clip(mean, followed.first_low, followed.first_high)
-    drawn = mean + followed.sd * (loading * common + np.sqrt(1.0 - loading * loading) * own)
-    fits = (drawn > followed.first_low) & (drawn < followed.first_high)
-    at = fits.argmax(axis=1)
-    first = np.where(fits[np.arange(n), at], drawn[np.arange(n), at], mean[:, 0])
-    return np.where(followed.is_shift, 0.0, first)[:, None]
+    """True levels on day 0, [item, 1]; 0 for shifts. Levels go together between people as the table of correlations says."""
+    needed = followed.mixture.needed
+    normals = words_to_normal(np.concatenate([rng.at(case_id, "levels", name).words(1) for name in needed]))[:, None]
+    if BODY_MASS_INDEX in needed:
+        given = (bmi - followed.typical_bmi) / followed.bmi_sd
+        normals[needed.index(BODY_MASS_INDEX)] = min(max(given, -followed.bmi_most_sd), followed.bmi_most_sd)
+    mean = np.clip(followed.mean + followed.per_bmi * (max(bmi, 25.0) - followed.typical_bmi), followed.first_low, followed.first_high)
+    first = squeeze(followed.mixture.mix(normals), mean, followed.sd, followed.first_low, followed.first_high)
+    first[followed.is_log] = np.exp(first[followed.is_log])
+    first[followed.is_shift] = 0.0
+    return first
 
 
 def _state_vitals(base: Reals, followed: Followed, premise: Premise) -> Reals:
@@ -326,21 +353,26 @@ def _state_vitals(base: Reals, followed: Followed, premise: Premise) -> Reals:
 
 
 def move(base: Reals, motion: Motion, treatment: Treatment, premise: Premise, knowledge: Knowledge) -> Reals:
-    """Levels by day [item, day] from first levels: what weight does with its lag, and the drug with its own, bent away from limits."""
+    """Levels by day [item, day] from first levels: what weight does with the item's lag, the drug with its own, bent away from limits."""
     start, table = premise.start_weight_kg, motion.table
     direct, share = derive_direct_effects(table, base, motion.coupling, start, max(premise.dose_steps))
     # In diabetes the effect grows with what there is to lower; nan marks items without such a scale.
     excess = np.maximum((base - motion.normal) / (motion.trial - motion.normal), 0.0)
     direct *= np.where(np.isnan(excess) | (table.is_for_diabetes == 0.0), premise.drug_response, premise.drug_response * excess)
     weight, dose, adherence = (values[::STEP_DAYS] for values in treatment)
-    taken = direct[:, np.searchsorted(table.doses, dose)] * adherence
-    taken[:, : 1 + (knowledge.drugs[premise.drug].onset_days - 1) // STEP_DAYS] = 0.0
-    target = follow(taken, motion.drug_per_step)
-    target[motion.at_once] = taken[motion.at_once]
-    target += motion.coupling * share * (weight - start)
-    lag = follow(target, motion.per_step) - target
-    change = (target[:, :, None] + lag[:, :, None] * motion.within[:, None, :]).reshape(len(base), -1)
+    rows = motion.on_drug
+    taken = direct[rows][:, np.searchsorted(table.doses, dose)] * adherence
+    change = _lag(motion.coupling * share * (weight - start), motion.per_step, motion.within)
+    if len(rows):
+        change[rows] += _lag(taken, motion.drug_per_step, motion.drug_within)
+    change = change.reshape(len(base), -1)
     return bend(base, change[:, : len(treatment.weight_kg)], motion)
+
+
+def _lag(target: Reals, per_step: Reals, within: Reals) -> Reals:
+    """What approaches a target looked at every few days, on each of those days [item, step, day of the step]."""
+    left = follow(target, per_step) - target
+    return np.asarray(target[:, :, None] + left[:, :, None] * within[:, None, :])
 
 
 def follow(target: Reals, left: Reals) -> Reals:

@@ -15,6 +15,7 @@ from clinworld.core.text import Wording
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.premise import PlannedSymptom, Premise
 from clinworld.schema.record import Note, NoteOrigin, NoteSource
+from clinworld.world.adverse_effects import choose_told_harms
 from clinworld.world.event_pool import (
     DENSITY,
     EventDraw,
@@ -41,7 +42,8 @@ class ObservedNotes(NamedTuple):
 
 
 class _Told(NamedTuple):
-    # One note before it has an id; `row` is kind:id of the knowledge row, "" for the author's words; `key` tells equal ones apart.
+    # One note before it has an id; `row` is kind:id of the knowledge row (drugs:id:symptom for a harm), "" for the author's words; `key`
+    # tells equal ones apart.
     kind: Kind
     row: str
     key: str
@@ -82,7 +84,8 @@ def count_distractors(premise: Premise, knowledge: Knowledge) -> int:
 
 
 def observe_notes(premise: Premise, knowledge: Knowledge, rng: Rng) -> ObservedNotes:
-    """Every note of the course, to its last day. Up to T the number of events is exactly what the rates say.
+    """Every note of the course, to its last day. Up to T the number of events is exactly what the rates say, those in whose place a
+    presenting condition is told counted in.
 
     Events after T are drawn at other addresses and at the same rates, so T and the course end move nothing before T. Raises
     PremiseConflict: `event_density_mismatch` when the distractor level, the rows or the days cannot hold the declared density,
@@ -90,13 +93,14 @@ def observe_notes(premise: Premise, knowledge: Knowledge, rng: Rng) -> ObservedN
     """
     presented = [_tell_complaint(complaint) for complaint in tell_presenting(premise, knowledge, rng)]
     real = [*(_tell_symptom(symptom) for symptom in premise.symptoms), *presented]
-    told = [*real, *_tell_events(premise, knowledge, rng, {note.day for note in real}, _texts_of(real))]
+    events = _tell_events(premise, knowledge, rng, {note.day for note in real}, _texts_of(real))
+    told = [*real, *_give_way(events, presented, premise, rng)]
     lines = render_panel(premise, knowledge, rng) if premise.has_findings else ()
     told += [_Told("panel", f"analytes:{line.analyte}", "", line.day, "lab_result", line.text, None) for line in lines]
     charted = sorted(zip(_draw_ids(told, premise.case_id, rng), told, strict=True), key=lambda pair: (pair[1].day, pair[0]))
     notes = tuple(Note(name, note.day, note.source, note.text, note.context, note.is_as_written) for name, note in charted)
     origins = tuple(NoteOrigin(name, note.kind, note.row.partition(":")[2]) for name, note in charted)
-    rows_used = tuple(sorted({row for note in told for row in (note.row, note.words_of) if row}))
+    rows_used = tuple(sorted({":".join(row.split(":")[:2]) for note in told for row in (note.row, note.words_of) if row}))
     return ObservedNotes(notes, origins, _count_acted(premise, knowledge, told), rows_used)
 
 
@@ -124,7 +128,35 @@ def _tell_events(premise: Premise, knowledge: Knowledge, rng: Rng, real_days: se
     n_later = len(after)
     later = draw_note_days(n_later, last + 1, premise.course_end_day, real_days, rng.at(case, "notes", "later_days"), rules, where)
     later = [later[place] for place in rng.at(case, "notes", "later_who_when").order(n_later)]
-    return [_tell(event, day) for event, day in zip([*before, *after], [*days, *later], strict=True)]
+    events = [*before, *after]
+    _tell_harms(events, [*days, *later], premise, knowledge, rng, real_texts)
+    return [_tell(event, day) for event, day in zip(events, [*days, *later], strict=True)]
+
+
+def _tell_harms(events: list[_Event], days: list[int], premise: Premise, knowledge: Knowledge, rng: Rng, real_texts: set[str]) -> None:
+    # A harm of the drug is told in place of the first everyday complaint that falls into its days; no other day or event moves.
+    for harm in choose_told_harms(premise, knowledge, rng, real_texts):
+        fit = [(day, n) for n, day in enumerate(days) if events[n].kind == "benign" and harm.first_day <= day <= harm.last_day]
+        free = [(day, n) for day, n in fit if events[n].row.startswith("events:")]
+        if free:
+            row = f"drugs:{premise.drug}:{harm.symptom}"
+            events[min(free)[1]] = _Event("benign", row, harm.text, None, f"symptoms:{harm.symptom}")
+
+
+def _give_way(events: list[_Told], presented: list[_Told], premise: Premise, rng: Rng) -> list[_Told]:
+    """The events without those in whose place the presenting condition is told: the number of notes must not tell which condition it is.
+
+    Each takes the place of a plain event of its source, whichever the case's draw says, or of another source where none is left.
+    """
+    if not presented:
+        return events
+    order = [events[place] for place in rng.at(premise.case_id, "notes", "gives_way").order(len(events))]
+    plain = [event for event in order if event.kind in ("benign", "life") and event.day <= premise.index_day]
+    given: list[_Told] = []
+    for note in presented:
+        left = [event for event in plain if event not in given]
+        given += sorted(left, key=lambda event: event.source != note.source)[:1]
+    return [event for event in events if event not in given]
 
 
 def _move_early(days: list[int], places: range, last: int) -> None:
@@ -213,10 +245,11 @@ def _count_acted(premise: Premise, knowledge: Knowledge, told: list[_Told]) -> t
     # Declared mechanisms only: one that is due and did nothing shows as zero.
     until = Counter(note.kind for note in told if note.day <= premise.index_day)
     density, index_day = premise.density, premise.index_day
-    complaints = until["benign"] + until["distractor"] + until["look_alike"]
+    presented = sum(note.kind == "real" and bool(note.row) for note in told)
+    complaints = until["benign"] + until["distractor"] + until["look_alike"] + presented
     counts = [
         ("symptoms", len(premise.symptoms), sum(note.kind == "real" and not note.row for note in told)),
-        ("presenting", premise.presenting is not None, sum(note.kind == "real" and bool(note.row) for note in told)),
+        ("presenting", premise.presenting is not None, presented),
         ("symptom_rate", count_events(density.symptom_rate, index_day), complaints),
         ("life_event_rate", count_events(density.life_event_rate, index_day), until["life"]),
         ("distractor_events", premise.distractor_level != "none", until["distractor"]),

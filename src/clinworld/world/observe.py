@@ -12,9 +12,9 @@ from clinworld.core.rng import Rng
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Course
 from clinworld.schema.premise import Premise
-from clinworld.schema.record import ChartFault, Prescription, Series
+from clinworld.schema.record import ChartFault, MethodChange, Prescription, Series, Specimen
 from clinworld.world.artifacts import apply_artifacts
-from clinworld.world.observe_labs import observe_labs
+from clinworld.world.observe_labs import ObservedLabs, observe_laboratory
 from clinworld.world.observe_medication import derive_prescriptions, observe_adherence
 from clinworld.world.observe_plan import HOME_SCALE, WORN
 from clinworld.world.observe_streams import DailyValues, Days, observe_streams
@@ -34,16 +34,21 @@ class ObservedSeries(NamedTuple):
     faults: tuple[ChartFault, ...]
     acted: tuple[tuple[str, int], ...]
     rows_used: tuple[str, ...]
+    specimens: tuple[Specimen, ...] = ()
+    method_changes: tuple[MethodChange, ...] = ()
 
 
-def observe_series(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng, *, has_daily: bool = True) -> ObservedSeries:
+def observe_series(
+    premise: Premise, course: Course, knowledge: Knowledge, rng: Rng, *, has_daily: bool = True, has_specimens: bool = False
+) -> ObservedSeries:
     """Every series of a patient from day 0 to the end of the course, with the premise's faults in it. Pure.
 
+    With `has_specimens` laboratory results come from charted specimens, with what befalls these, and from methods that change.
     Without `has_daily` what is charted by day (home scale, wearables, home devices, diaries) is left out with its faults; nothing else
     moves. Raises PremiseConflict `artifact_not_placed` for a fault that finds no reading.
     """
     if not has_daily:
-        return _observe_without_daily(premise, course, knowledge, rng)
+        return _observe_without_daily(premise, course, knowledge, rng, has_specimens)
     weekdays = draw_weekdays(premise, rng)
     daily = observe_streams(premise, course, knowledge, rng, weekdays)
     weigh_ins = draw_weigh_in_days(premise, weekdays, daily.weight_noise, daily.weigh_in, knowledge)
@@ -53,7 +58,8 @@ def observe_series(premise: Premise, course: Course, knowledge: Knowledge, rng: 
     charted = {HOME_SCALE: home.series, clinic.name: clinic, adherence.name: adherence}
     charted |= _chart_daily(daily, weigh_ins, knowledge)
     faulty, faults = apply_artifacts(charted, premise, knowledge)
-    labs = observe_labs(premise, course, draw_visits(premise, course, knowledge, rng), knowledge, rng)
+    laboratory = _observe_laboratory(premise, course, knowledge, rng, has_specimens)
+    labs = laboratory.series
     streams = tuple(faulty[name] for name in knowledge.streams if name in faulty)
     acted = {f"artifact:{fault.kind}": 0 for fault in faults}
     for fault in faults:
@@ -70,18 +76,25 @@ def observe_series(premise: Premise, course: Course, knowledge: Knowledge, rng: 
     acted |= _count_drug_effects(premise, course, {series.name for series in (*streams, *labs)}, knowledge)
     used = [f"streams:{series.name}" for series in streams] + [f"analytes:{series.name}" for series in labs] + [f"drugs:{premise.drug}"]
     orders = derive_prescriptions(premise, course, knowledge)
-    return ObservedSeries((*streams, *labs), orders, faults, tuple(sorted(acted.items())), tuple(sorted(used)))
+    every, told = (*faults, *laboratory.faults), (laboratory.specimens, laboratory.method_changes)
+    return ObservedSeries((*streams, *labs), orders, every, tuple(sorted(acted.items())), tuple(sorted(used)), *told)
 
 
-def _observe_without_daily(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng) -> ObservedSeries:
+def _observe_laboratory(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng, has_specimens: bool) -> ObservedLabs:
+    visits = draw_visits(premise, course, knowledge, rng)
+    return observe_laboratory(premise, course, visits, knowledge, rng, has_specimens=has_specimens)
+
+
+def _observe_without_daily(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng, has_specimens: bool) -> ObservedSeries:
     clinic = observe_clinic_scale(premise, course, knowledge, rng)
     adherence, _ = observe_adherence(premise, course, knowledge, rng)
     charted = {clinic.name: clinic, adherence.name: adherence}
     kept = tuple(fault for fault in premise.artifacts if knowledge.artifacts[fault.kind].series in charted)
     faulty, faults = apply_artifacts(charted, replace(premise, artifacts=kept), knowledge)
-    labs = observe_labs(premise, course, draw_visits(premise, course, knowledge, rng), knowledge, rng)
+    labs = _observe_laboratory(premise, course, knowledge, rng, has_specimens)
     streams = tuple(faulty[name] for name in knowledge.streams if name in faulty)
-    return ObservedSeries((*streams, *labs), derive_prescriptions(premise, course, knowledge), faults, (), ())
+    orders, told = derive_prescriptions(premise, course, knowledge), (labs.specimens, labs.method_changes)
+    return ObservedSeries((*streams, *labs.series), orders, (*faults, *labs.faults), (), (), *told)
 
 
 def _chart_daily(daily: DailyValues, weigh_ins: Days, knowledge: Knowledge) -> dict[str, Series]:

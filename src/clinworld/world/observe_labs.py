@@ -1,47 +1,33 @@
-"""Laboratory results: which groups a visit draws, what the laboratory finds in a specimen, and what it calculates from that.
+"""Laboratory results: which groups a visit draws, what is true of a specimen, what is measured in it, and what is calculated from that.
 
-Decides neither the visit days nor the true levels. An analyte without its device is absent, never normal.
+A true level varies from day to day in the person, results of one specimen together; what befalls the specimen and what it is measured
+on (`specimens.py`, `lab_methods.py`, only where asked for) comes on top, then the assay's own error, then printing. Decides neither the
+visit days nor the true levels. An analyte without its device is absent, never normal.
 """
 
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clinworld.core.errors import KnowledgeError, allowed_values, nearest_match
-from clinworld.core.rng import Rng, words_to_normal, words_to_uniform
+from clinworld.core.rng import Rng, Words, words_to_normal, words_to_uniform
 from clinworld.core.units import from_ticks, to_ticks
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
-from clinworld.schema.record import Series
-from clinworld.world.formulas import FORMULAS
+from clinworld.schema.record import ChartFault, MethodChange, Series, Specimen
+from clinworld.world.formulas import CELL_HAEMOGLOBIN, FOLLOWS, FORMULAS
+from clinworld.world.lab_assays import Assays, load_assays
+from clinworld.world.lab_methods import draw_methods
 from clinworld.world.observe_streams import reflect
+from clinworld.world.specimens import Touched, draw_specimens
 
 Days = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Assays:
-    """What measuring some analytes takes, as columns [analyte, 1]: log-scale SDs, log bounds one step inside the hard ones, and steps.
-
-    `sd_shared` is what results of one group have in common on one day, `sd_own` all the rest, the assay's own error included.
-    `usual` [group, 1] is how often a visit draws a group, `group_at` the group of each analyte.
-    """
-
-    rows: tuple[Analyte, ...]
-    groups: tuple[str, ...]
-    group_at: tuple[int, ...]
-    usual: Reals
-    sd_shared: Reals
-    sd_own: Reals
-    low: Reals
-    high: Reals
-    steps_per_unit: Reals
+_HALF = np.uint64(32)
 
 
 class Results(NamedTuple):
@@ -53,30 +39,16 @@ class Results(NamedTuple):
     is_charted: Flags
 
 
-@lru_cache(maxsize=256)
-def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str, ...]) -> Assays:
-    """The assays these devices allow among `names`, in table order; calculated results are not assayed."""
-    known = set(names)
-    rows = tuple(row for row in knowledge.analytes.values() if row.id in known and row.device in devices and not row.derived_by)
-    groups = tuple(dict.fromkeys(row.group for row in rows))
-    usual = [f"lab_p_{group}" if f"lab_p_{group}" in knowledge.parameters else "lab_p_other" for group in groups]
-    unknown, shared = knowledge.parameter("lab_cv_unknown_pct"), knowledge.parameter("lab_shared_loading")
-    within = np.array([[unknown if row.cv_within_pct is None else row.cv_within_pct] for row in rows]) / 100
-    analytic = np.array([[unknown if row.cv_analytic_pct is None else row.cv_analytic_pct] for row in rows]) / 100
-    per_unit = np.array([[10.0**row.decimals] for row in rows])
-    low = np.maximum(np.floor(np.array([[row.hard_low] for row in rows]) * per_unit) + 1, 1)
-    high = np.ceil(np.array([[row.hard_high] for row in rows]) * per_unit) - 1
-    return Assays(
-        rows=rows,
-        groups=groups,
-        group_at=tuple(groups.index(row.group) for row in rows),
-        usual=np.array([[knowledge.parameter(name)] for name in usual]),
-        sd_shared=within * shared,
-        sd_own=np.sqrt(within * within * (1 - shared * shared) + analytic * analytic),
-        low=np.log(low / per_unit),
-        high=np.log(high / per_unit),
-        steps_per_unit=per_unit,
-    )
+class ObservedLabs(NamedTuple):
+    """Printed results in the order of the analyte table, and what is charted of the specimens and methods behind them.
+
+    `faults` are what befell specimens and what methods shifted; nobody sees them. All but the series are empty unless asked for.
+    """
+
+    series: tuple[Series, ...]
+    specimens: tuple[Specimen, ...] = ()
+    method_changes: tuple[MethodChange, ...] = ()
+    faults: tuple[ChartFault, ...] = ()
 
 
 def observe_labs(premise: Premise, course: Course, visits: Days, knowledge: Knowledge, rng: Rng) -> tuple[Series, ...]:
@@ -84,57 +56,48 @@ def observe_labs(premise: Premise, course: Course, visits: Days, knowledge: Know
 
     `visits` are days, ascending, of which day 0 draws everything. Each drawn group has at least two results up to the index day.
     """
-    assays = load_assays(knowledge, premise.patient.devices, tuple(course.levels))
-    if not assays.rows:
-        return ()
+    return observe_laboratory(premise, course, visits, knowledge, rng).series
+
+
+def observe_laboratory(
+    premise: Premise, course: Course, visits: Days, knowledge: Knowledge, rng: Rng, *, has_specimens: bool = False, repeat: int = 0
+) -> ObservedLabs:
+    """The same results; `has_specimens`: with what befalls specimens and with methods that change, and both charted.
+
+    `repeat` above 0 measures the same specimens once more, as a control of the assays would.
+    """
+    assays = load_assays(knowledge, premise.patient.devices, tuple(course.levels), premise.patient.sex)
+    if not assays.measured:
+        return ObservedLabs(())
     slots = visits // int(knowledge.parameter("visit_slot_days"))
     n = int(slots[-1]) + 1
-    by_group = np.array([rng.at(premise.case_id, "lab_group", group).words(2 * n + 2) for group in assays.groups])
-    by_analyte = np.array([rng.at(premise.case_id, "labs", row.id).words(n) for row in assays.rows])
-    # One transform for all: per group the person and what a specimen shares, per analyte its own variation.
-    person, shared = by_group[:, :1], by_group[:, 2::2][:, slots]
-    normals = words_to_normal(np.concatenate([np.concatenate([person, shared], axis=1).ravel(), by_analyte[:, slots].ravel()]))
-    of_group = normals[: len(assays.groups) * (len(slots) + 1)].reshape(len(assays.groups), -1)
-    own = normals[of_group.size :].reshape(len(assays.rows), -1)
-    drawn = _draw_groups(premise, assays, visits, of_group[:, :1], words_to_uniform(by_group[:, 3::2][:, slots]), knowledge)
-    level = np.array([course.levels[row.id][visits] for row in assays.rows])
-    ticks = print_results(assays, level, own, of_group[assays.group_at, 1:])
-    _keep_first_undiagnosed(premise, assays.rows, ticks, level)
-    results = {
-        row.id: Results(row, ticks[i], printed, drawn[group])
-        for i, (row, group, printed) in enumerate(zip(assays.rows, assays.group_at, ticks / assays.steps_per_unit, strict=True))
-    }
-    for row in list_calculated(knowledge):
-        if row.device in premise.patient.devices and all(name in results for name in FORMULAS[row.derived_by].inputs):
-            age_years = (premise.patient.age_low + premise.patient.age_high) / 2
-            results[row.id] = calculate_result(row, age_years, premise.patient.sex, results, knowledge)
-    charted = [chart_results(results[name], visits) for name in knowledge.analytes if name in results]
-    return tuple(series for series in charted if len(series.days))
-
-
-def print_results(assays: Assays, level: Reals, own: Reals, shared: Reals) -> NDArray[np.int64]:
-    """Ticks [analyte, visit] of true levels, with standard normals of each result's own and of what its group shares on the day."""
-    values = np.log(level) + assays.sd_own * own + assays.sd_shared * shared
-    return to_ticks(np.exp(reflect(values, assays.low, assays.high)) * assays.steps_per_unit, 0)
-
-
-@lru_cache(maxsize=8)
-def list_calculated(knowledge: Knowledge) -> tuple[Analyte, ...]:
-    """The calculated analytes, each after those it is calculated from."""
-    waiting = [row for row in knowledge.analytes.values() if row.derived_by]
-    for row in waiting:
-        if row.derived_by not in FORMULAS:
-            nearest = nearest_match(row.derived_by, FORMULAS)
-            raise KnowledgeError(f"analytes:{row.id}", f"no formula {row.derived_by!r}", allowed_values(FORMULAS), nearest=nearest)
-    listed: list[Analyte] = []
-    while waiting:
-        names = {row.id for row in waiting}
-        ready = [row for row in waiting if names.isdisjoint(FORMULAS[row.derived_by].inputs)]
-        if not ready:
-            raise KnowledgeError("analytes", f"{', '.join(sorted(names))} calculated from each other", do="Cut the cycle.")
-        listed += ready
-        waiting = [row for row in waiting if row not in ready]
-    return tuple(listed)
+    by_group = np.array([rng.at(premise.case_id, "lab_group", group).words(n + 1) for group in assays.groups])
+    person, chance = words_to_normal(by_group[:, :1]), words_to_uniform(by_group[:, 1:][:, slots])
+    is_drawn = _draw_groups(premise, assays, visits, person, chance, knowledge)[assays.group_at, :]
+    words = {name: rng.at(premise.case_id, "labs", name).words(n)[slots] for name in assays.within.needed}
+    levels = np.array([course.levels[name][visits] for name in assays.varied])
+    normals = words_to_normal(np.array(list(words.values())))
+    cell_haemoglobin = draw_cell_haemoglobin(premise.case_id, knowledge, rng) if "haemoglobin" in assays.varied else 0.0
+    truth = derive_specimens(assays, levels, normals, cell_haemoglobin, premise.patient.sex, knowledge)
+    befell = None
+    if has_specimens:
+        names = tuple(row.id for row in assays.measured)
+        methods = draw_methods(premise, visits, is_drawn, names, knowledge, rng)
+        befell = draw_specimens(premise, visits, is_drawn, names, methods.platforms, knowledge, rng)
+        truth = (truth * befell.times + befell.plus) * methods.times + methods.plus
+    ticks = measure(assays, truth, _draw_errors(premise, assays, words, n, slots, repeat, rng), knowledge)
+    _keep_first_undiagnosed(premise, assays, ticks, levels)
+    printed = ticks / assays.steps_per_unit
+    results = {row.id: Results(row, ticks[i], printed[i], is_drawn[i]) for i, row in enumerate(assays.measured)}
+    age_years = (premise.patient.age_low + premise.patient.age_high) / 2
+    for row in assays.calculated:
+        is_valid = befell.is_fasting if befell is not None and FORMULAS[row.derived_by].is_fasting else None
+        results[row.id] = calculate_result(row, age_years, premise.patient.sex, results, knowledge, is_valid=is_valid)
+    charted = tuple(series for name in assays.printed if len((series := chart_results(results[name], visits)).days))
+    if befell is None:
+        return ObservedLabs(charted)
+    faults = _list_faults((*befell.touched, *methods.touched), assays, results, visits)
+    return ObservedLabs(charted, befell.specimens, methods.changes, faults)
 
 
 def _draw_groups(premise: Premise, assays: Assays, visits: Days, person: Reals, chance: Reals, knowledge: Knowledge) -> Flags:
@@ -155,26 +118,80 @@ def find_group_chances(assays: Assays, person: Reals, knowledge: Knowledge) -> R
     return np.asarray(odds / (1 + odds))
 
 
-def _keep_first_undiagnosed(premise: Premise, rows: tuple[Analyte, ...], ticks: NDArray[np.int64], level: Reals) -> None:
+def draw_cell_haemoglobin(case_id: str, knowledge: Knowledge, rng: Rng) -> float:
+    """Mean cell haemoglobin concentration in g/L, which a person keeps."""
+    mean, sd = knowledge.parameter("cell_haemoglobin_mean"), knowledge.parameter("cell_haemoglobin_sd")
+    return mean + sd * rng.at(case_id, "levels", CELL_HAEMOGLOBIN).gauss()
+
+
+def derive_specimens(assays: Assays, levels: Reals, normals: Reals, cell_haemoglobin: float, sex: str, knowledge: Knowledge) -> Reals:
+    """What is true of specimens, [measured, visit], from levels [varied, visit] and standard normals [needed by `within`, visit]."""
+    mixed = assays.within.mix(normals)
+    varied = np.exp(reflect(np.log(levels) + assays.sd_within * mixed, assays.varied_low, assays.varied_high))
+    for part in assays.varied_parts:
+        whole = varied[part.whole]
+        share = levels[part.part] / levels[part.whole]
+        varied[part.part] = part.divide(share * whole, whole, mixed[part.part], knowledge.parameter("part_most_share"))
+    truth = varied[assays.from_varied]
+    if assays.follows:
+        values = {**dict(zip(assays.varied, varied, strict=True)), CELL_HAEMOGLOBIN: np.array(cell_haemoglobin)}
+        for i, name in assays.follows:
+            truth[i] = FOLLOWS[name].calculate(values, 0.0, sex, knowledge)
+    return truth
+
+
+def _draw_errors(premise: Premise, assays: Assays, words: Mapping[str, Words], n: int, slots: Days, repeat: int, rng: Rng) -> Reals:
+    """Standard normals of the assays' errors, [measured, visit]."""
+    if repeat:
+        again = [rng.at(premise.case_id, "labs_again", row.id, repeat).words(n)[slots] for row in assays.measured]
+        return words_to_normal(np.array(again))
+    drawn = np.array(
+        [words[row.id] if row.id in words else rng.at(premise.case_id, "labs", row.id).words(n)[slots] for row in assays.measured]
+    )
+    # A word makes two normals: the high half the day's variation, the low half the error; either half is finer than any result.
+    return words_to_normal((drawn << _HALF) | (drawn >> _HALF))
+
+
+def measure(assays: Assays, truth: Reals, errors: Reals, knowledge: Knowledge) -> NDArray[np.int64]:
+    """Printed ticks [measured, visit] of what is true, with the assays' errors (standard normals), all inside the hard bounds.
+
+    A part that its whole cannot hold is lowered in `truth`.
+    """
+    for lesser, greater in assays.measured_wholes:
+        truth[lesser] = np.minimum(truth[lesser], knowledge.parameter("part_most_share") * truth[greater])
+    logs = np.log(np.maximum(truth, np.exp(assays.low)))
+    values = np.exp(reflect(logs + assays.sd_assay * errors, assays.low, assays.high))
+    for part in assays.measured_parts:
+        most = knowledge.parameter("part_most_share")
+        whole = values[part.whole]
+        values[part.part] = part.divide(truth[part.part] / truth[part.whole] * whole, whole, errors[part.part], most)
+    return to_ticks(values * assays.steps_per_unit, 0)
+
+
+def _keep_first_undiagnosed(premise: Premise, assays: Assays, ticks: NDArray[np.int64], levels: Reals) -> None:
     """Fold a first result back below the limit at which a condition this patient is not known to have would be diagnosed."""
     known = (premise.patient.disease, *premise.patient.comorbidities)
-    for i, row in enumerate(rows):
-        if row.diagnostic_high is not None and row.diagnostic_of not in known:
+    for i, row in enumerate(assays.measured):
+        if row.diagnostic_high is not None and row.diagnostic_of not in known and row.id in assays.varied:
             limit = int(to_ticks(row.diagnostic_high, row.decimals))
-            if level[i, 0] < row.diagnostic_high and ticks[i, 0] >= limit:
+            if levels[assays.from_varied[i], 0] < row.diagnostic_high and ticks[i, 0] >= limit:
                 ticks[i, 0] = 2 * limit - 1 - ticks[i, 0]
 
 
-def calculate_result(row: Analyte, age_years: float | Reals, sex: str, results: dict[str, Results], knowledge: Knowledge) -> Results:
+def calculate_result(
+    row: Analyte, age_years: float | Reals, sex: str, results: Mapping[str, Results], knowledge: Knowledge, *, is_valid: Flags | None = None
+) -> Results:
     """A calculated result on the visits that have all its inputs, from their printed values; none outside the formula's domain.
 
-    The age may differ by visit.
+    The age may differ by visit. `is_valid` limits it to some visits further.
     """
     formula = FORMULAS[row.derived_by]
     result = formula.calculate({name: results[name].printed for name in formula.inputs}, age_years, sex, knowledge)
-    is_charted = np.isfinite(result)
+    is_charted = (result >= row.hard_low) & (result <= row.hard_high)
     for name in formula.inputs:
         is_charted &= results[name].is_charted
+    if is_valid is not None:
+        is_charted &= is_valid
     ticks = to_ticks(np.where(is_charted, result, 0), row.decimals)
     return Results(row, ticks, np.where(is_charted, from_ticks(ticks, row.decimals), np.nan), is_charted)
 
@@ -183,3 +200,20 @@ def chart_results(results: Results, visits: Days) -> Series:
     """The visits that drew an analyte, as a series."""
     row, at = results.row, results.is_charted
     return Series(row.id, "laboratory", row.ucum, row.decimals, visits[at].astype(np.int32), results.ticks[at])
+
+
+def _list_faults(touched: tuple[Touched, ...], assays: Assays, results: Mapping[str, Results], visits: Days) -> tuple[ChartFault, ...]:
+    """What moved charted results: measured ones by its size, those calculated from them without one."""
+    faults = [ChartFault(each.factor, each.analyte, tuple(visits[each.at].tolist()), each.size) for each in touched]
+    reached = [(each.factor, each.analyte, each.at) for each in touched]
+    for row in assays.calculated:
+        at_by_factor: dict[str, Flags] = {}
+        for factor, analyte, at in reached:
+            if analyte in FORMULAS[row.derived_by].inputs:
+                at_by_factor[factor] = at_by_factor.get(factor, np.zeros_like(at)) | at
+        for factor, at in at_by_factor.items():
+            reached.append((factor, row.id, at))
+            days = visits[at & results[row.id].is_charted].tolist()
+            if days:
+                faults.append(ChartFault(factor, row.id, tuple(days), None))
+    return tuple(faults)

@@ -20,13 +20,17 @@ def check(case: CaseUnderCheck) -> Outcome:
         kind = "presenting" if origin and origin.kind == "real" and origin.row else origin.kind if origin else "unexplained"
         told[kind] += 1
         by_t[kind] += note.day <= day
+    complaints, life = by_t["benign"] + by_t["distractor"] + by_t["look_alike"], by_t["life"]
+    due, due_life = round(premise.density.symptom_rate * weeks), round(premise.density.life_event_rate * weeks)
+    events: tuple[tuple[str, int, int], ...]
+    events = ((f"everyday complaints up to day {day}", complaints, due), (f"life events up to day {day}", life, due_life))
+    if premise.presenting:
+        # What is told of the presenting condition stands in the place of plain events, as long as there are any.
+        total = complaints + life + by_t["presenting"]
+        full = due + due_life if by_t["benign"] + life else max(due + due_life, total)
+        events = ((f"events and presenting complaints up to day {day}", total, full),)
     counts = (
-        (
-            f"everyday complaints up to day {day}",
-            by_t["benign"] + by_t["distractor"] + by_t["look_alike"],
-            round(premise.density.symptom_rate * weeks),
-        ),
-        (f"life events up to day {day}", by_t["life"], round(premise.density.life_event_rate * weeks)),
+        *events,
         (f"told symptoms up to day {day}", by_t["real"], sum(symptom.day <= day for symptom in premise.symptoms)),
         ("told symptoms", told["real"], len(premise.symptoms)),
         ("notes without an origin", told["unexplained"], 0),

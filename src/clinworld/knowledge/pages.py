@@ -1,0 +1,114 @@
+"""The reference pages: everything that is believed of a condition, drug, analyte, test or protocol on a page each, in either language.
+
+`clinworld inputs --pages DIR` writes them. They are built from the rows and never edited.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from clinworld.core.errors import StoreError
+from clinworld.core.text import Language
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.page_conditions import render_condition
+from clinworld.knowledge.page_drugs import render_drug
+from clinworld.knowledge.page_labs import render_analyte, render_test
+from clinworld.knowledge.page_protocols import render_protocol_page
+from clinworld.knowledge.page_text import PAGE_KINDS, Book, escape
+from clinworld.knowledge.rows import STATUSES
+
+__all__ = ["PAGE_KINDS", "build_pages", "write_pages"]
+
+INDEX = "index.md"
+MARK = "clinworld-pages.txt"  # a folder that holds it was written here and may be replaced
+_RENDER: dict[str, Callable[[Book, Any], str]] = {
+    "conditions": render_condition,
+    "drugs": render_drug,
+    "analytes": render_analyte,
+    "tests": render_test,
+    "protocols": render_protocol_page,
+}
+
+
+def build_pages(knowledge: Knowledge, language: Language) -> dict[str, str]:
+    """Every page in Markdown by its path, `conditions/masld.md` for example; first the index."""
+    book = Book(knowledge, language)
+    pages = {INDEX: _render_index(book)}
+    for kind in PAGE_KINDS:
+        for name, row in knowledge.table(kind).items():
+            pages[f"{kind}/{name}.md"] = _RENDER[kind](book, row)
+    return pages
+
+
+def write_pages(folder: Path, pages: Mapping[str, str]) -> None:
+    """Put the pages into a folder, whole or not at all; what an earlier call put there is replaced.
+
+    Raises StoreError for a folder that holds anything else, and where nothing can be written.
+    """
+    folder = folder.absolute()
+    _check_folder(folder)
+    is_there = folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".pages-", dir=folder) as beside:
+            made, aside = Path(beside) / "made", Path(beside) / "replaced"
+            for path in dict.fromkeys((made / name).parent for name in pages):
+                path.mkdir(parents=True, exist_ok=True)
+            for name, text in pages.items():
+                (made / name).write_text(text, encoding="utf-8")
+            (made / MARK).write_text("".join(f"{name}\n" for name in pages), encoding="utf-8")
+            aside.mkdir()
+            _swap(folder, made, aside)
+    except OSError as problem:
+        if not is_there and folder.is_dir():
+            folder.rmdir()
+        told = f"cannot be written ({problem.strerror or problem})"
+        raise StoreError(str(folder), told, do="Choose another folder for --pages.") from None
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise StoreError unless the folder is missing, empty, or holds nothing but pages written earlier."""
+    do = "Choose a folder that is new or empty, or holds earlier pages."
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise StoreError(str(folder), "no folder" if not folder.is_symlink() else "a link, not a folder", do=do)
+    try:
+        if not folder.exists() or not any(folder.iterdir()):
+            return
+        ours = {*(folder / MARK).read_text(encoding="utf-8").splitlines(), MARK} if (folder / MARK).is_file() else set()
+        found = (Path(root, name).relative_to(folder).as_posix() for root, _, names in os.walk(folder) for name in names)
+        foreign = next((name for name in found if name not in ours), None)
+    except (OSError, UnicodeDecodeError) as problem:
+        raise StoreError(str(folder), f"cannot be read ({problem})", do=do) from None
+    if foreign is not None or not ours:
+        raise StoreError(str(folder), f"holds {foreign or 'something'!r}, which is no page written here", do=do)
+
+
+def _swap(folder: Path, made: Path, aside: Path) -> None:
+    """Move what was made into a folder and what it replaces aside, or everything back where a move fails.
+
+    The folder itself stays, as it may be a mount or somebody's working folder.
+    """
+    moves: list[tuple[Path, Path]] = []
+    earlier = [(child, aside / child.name) for child in sorted(folder.iterdir()) if child != made.parent]
+    try:
+        for old, new in (*earlier, *((child, folder / child.name) for child in sorted(made.iterdir()))):
+            old.rename(new)
+            moves.append((old, new))
+    except OSError:
+        for old, new in reversed(moves):
+            new.rename(old)
+        raise
+
+
+def _render_index(book: Book) -> str:
+    lines = [f"# {book.say('index.title')}", "", book.say("index.about"), "", book.say("index.dispute"), ""]
+    lines += [f"## {book.say('index.statuses')}", ""]
+    words = ((book.word("status", status), book.say(f"status_means.{status}")) for status in STATUSES)
+    lines += [book.say("index.status", status=status, meaning=meaning) for status, meaning in words]
+    for kind in PAGE_KINDS:
+        names = sorted((book.name(kind, name).casefold(), name) for name in book.knowledge.table(kind))
+        lines += ["", f"## {book.say('index.kind', kind=book.say(f'index.{kind}'), rows=len(names))}", ""]
+        lines += [f"- [{escape(book.name(kind, name))}]({kind}/{name}.md)" for _, name in names]
+    return "\n".join(lines) + "\n"

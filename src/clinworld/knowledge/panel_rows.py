@@ -1,0 +1,36 @@
+"""What laboratory results have in common, and what they are measured on."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from clinworld.core.text import Wording
+
+
+@dataclass(frozen=True, slots=True)
+class PanelCorrelation:
+    """How far two items go together, by sex (`r_m`, `r_f`).
+
+    `level`: between people, or within one person from day to day. `of`: results, as published for single results, with the noise of
+    both in them; or levels, of the true levels behind them. `b` may be a finding that the premise gives, the body mass index.
+    """
+
+    id: str
+    a: str
+    b: str
+    level: Literal["between", "within"]
+    of: Literal["results", "levels"]
+    r_m: float
+    r_f: float
+    source: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabPlatform:
+    """An analyser or method. `factor` names the documented bias of its results against the usual platform, "" for that one itself."""
+
+    id: str
+    names: Wording
+    factor: str
+    source: str
+    status: str

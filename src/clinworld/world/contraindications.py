@@ -1,0 +1,112 @@
+"""Whether what is known of a patient forbids a drug: conditions, pregnancy, and first levels of what is measured.
+
+For drawing; what an author wrote is only flagged, elsewhere.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from clinworld.core.rng import Rng
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import Analyte, Contraindication
+from clinworld.world.formulas import FORMULAS
+from clinworld.world.levels import Followed, draw_first_levels, load_followed
+
+_STATES = {"is_pregnant": "pregnancy"}  # a state of rule_facts, and the condition of which it follows
+_BMI, _AGE = "bmi", "age_years"
+
+
+class Known(NamedTuple):
+    """What a drug must go with. `age_years` is the middle of the age band."""
+
+    case_id: str
+    conditions: tuple[str, ...]
+    sex: str
+    age_years: float
+    bmi: float
+
+
+def is_forbidden(drug: str, known: Known, knowledge: Knowledge, rng: Rng) -> bool:
+    """Whether an absolute contraindication of a drug holds on day 0, as far as it can be told; cautions do not count."""
+    rows = _list_absolute(knowledge, drug)
+    if any(row.condition in known.conditions or _STATES.get(row.state, "") in known.conditions for row in rows):
+        return True
+    given = {_BMI: known.bmi, _AGE: known.age_years}
+    if any(passes(row, given[row.item]) for row in rows if row.item in given):
+        return True
+    measured = [row for row in rows if row.item and row.item not in given and _can_reach(row, drug, known, knowledge)]
+    if not measured:
+        return False
+    followed = _follow(drug, known, tuple(dict.fromkeys(row.item for row in measured)), knowledge)
+    first = draw_first_levels(known.case_id, followed, known.bmi, rng)
+    levels = {name: np.atleast_1d(first[i]) for i, name in enumerate(followed.names) if not followed.is_shift[i]}
+    return any(passes(row, level) for row in measured if (level := _find_level(row.item, levels, known, knowledge)) is not None)
+
+
+def passes(row: Contraindication, value: float) -> bool:
+    """Whether a value lies where a contraindication holds; without a limit it does not."""
+    return (
+        (row.at_least is not None and value >= row.at_least)
+        or (row.above is not None and value > row.above)
+        or (row.at_most is not None and value <= row.at_most)
+        or (row.below is not None and value < row.below)
+    )
+
+
+@lru_cache(maxsize=256)
+def _list_absolute(knowledge: Knowledge, drug: str) -> tuple[Contraindication, ...]:
+    return tuple(row for row in knowledge.drugs[drug].contraindications if row.kind == "absolute")
+
+
+def _inputs(item: str, knowledge: Knowledge) -> tuple[str, ...]:
+    """The items with a level of their own that a contraindication is read from; () when it cannot be told."""
+    row = knowledge.analytes.get(item)
+    if row is not None and row.derived_by:
+        return tuple(name for name in FORMULAS[row.derived_by].inputs if name in knowledge.analytes)
+    return (item,) if row is not None or item in knowledge.streams else ()
+
+
+def _follow(drug: str, known: Known, items: tuple[str, ...], knowledge: Knowledge) -> Followed:
+    needed = tuple(dict.fromkeys(name for item in items for name in _inputs(item, knowledge)))
+    return load_followed(knowledge, known.conditions, (), drug, known.sex, known.age_years, needed)
+
+
+def _can_reach(row: Contraindication, drug: str, known: Known, knowledge: Knowledge) -> bool:
+    """Whether any first level of people like this can lie where a contraindication holds."""
+    inputs = _inputs(row.item, knowledge)
+    conditions = tuple(name for name in known.conditions if _decides(knowledge, name, inputs)) if inputs else ()
+    return bool(inputs) and _reaches(knowledge, drug, row, conditions, known.sex, known.age_years)
+
+
+@lru_cache(maxsize=4096)
+def _decides(knowledge: Knowledge, condition: str, items: tuple[str, ...]) -> bool:
+    """Whether a condition says where an item starts."""
+    row = knowledge.conditions.get(condition)
+    written = [level.item for level in row.levels] if row is not None else []
+    diagnosed = [name for name in items if getattr(knowledge.items[name], "diagnostic_of", "") == condition]
+    return bool(diagnosed) or any(name in written for name in items)
+
+
+@lru_cache(maxsize=4096)
+def _reaches(knowledge: Knowledge, drug: str, row: Contraindication, conditions: tuple[str, ...], sex: str, age_years: float) -> bool:
+    known = Known("", conditions, sex, age_years, 0.0)
+    followed = _follow(drug, known, (row.item,), knowledge)
+    ends = []
+    for column in (followed.first_low, followed.first_high):
+        edge = np.where(followed.is_log[:, None], np.exp(np.where(followed.is_log[:, None], column, 0.0)), column)
+        levels = {name: edge[i] for i, name in enumerate(followed.names) if not followed.is_shift[i]}
+        ends.append(_find_level(row.item, levels, known, knowledge))
+    return any(end is not None and passes(row, end) for end in ends)
+
+
+def _find_level(item: str, levels: dict[str, np.ndarray], known: Known, knowledge: Knowledge) -> float | None:
+    """The first level of an item, calculated where it is no level of its own; None when an input is missing."""
+    row = knowledge.analytes.get(item)
+    if isinstance(row, Analyte) and row.derived_by:
+        formula = FORMULAS[row.derived_by]
+        if any(name not in levels for name in formula.inputs):
+            return None
+        return float(np.ravel(formula.calculate(levels, known.age_years, known.sex, knowledge))[0])
+    return float(levels[item][0]) if item in levels else None

@@ -1,0 +1,115 @@
+"""How true levels move each other: an item that changes from its start takes others with it, with a lag and up to a cap.
+
+Rows stand in couplings.csv. What goes through body weight and what conditions or drugs move is decided elsewhere, before this; where a
+condition of the patient moves or holds the effect itself, that stands.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+
+from clinworld.core.errors import KnowledgeError
+from clinworld.core.rng import Rng
+from clinworld.knowledge.check_effects import find_circles, sort_couplings
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.places import place_of
+from clinworld.knowledge.rows import Analyte, Coupling, Stream
+from clinworld.schema.course import Reals
+from clinworld.schema.premise import Premise
+from clinworld.world.condition_effects import list_acting
+from clinworld.world.condition_ramps import derive_ramps
+
+KINDS = ("", "shift:", "evidence:")
+_TRAJECTORY = "stable"  # how a condition's coupling comes: as its lasting findings do
+
+
+@lru_cache(maxsize=8)
+def load_couplings(knowledge: Knowledge) -> tuple[Coupling, ...]:
+    """The couplings, every cause moved before it moves something. Raises KnowledgeError naming file and row where they form a circle."""
+    for circle in find_circles(knowledge.couplings.values()):
+        path = " to ".join([*(row.cause for row in circle), circle[0].cause])
+        place = place_of(knowledge, "couplings", circle[0].id)
+        raise KnowledgeError(place, f"a circle, {path}", "couplings that lead nowhere back", do="Cut one of its rows.")
+    return sort_couplings(knowledge.couplings.values())
+
+
+def couple(levels: Mapping[str, Reals], premise: Premise, knowledge: Knowledge, rng: Rng) -> dict[str, Reals]:
+    """What couplings change among the levels by day (names as in `Course.levels`); {} when no cause has moved, or without physiology.
+
+    A stream of the patient's devices that has no level yet gets a shift.
+    """
+    changed: dict[str, Reals] = {}
+    if not premise.has_physiology:
+        return changed
+    decided = _list_decided(premise, knowledge)
+    for row in load_couplings(knowledge):
+        if row.effect in decided or not _is_followed(row.effect, levels, premise, knowledge):
+            continue
+        cause = _find_change(row, {**levels, **changed} if changed else levels, premise, knowledge, rng)
+        if cause is None:
+            continue
+        change = follow_daily(np.clip(row.slope * cause, -row.cap, row.cap), row.lag_days)
+        name = next((kind + row.effect for kind in KINDS if kind + row.effect in levels), f"shift:{row.effect}")
+        level = changed.get(name, levels.get(name, np.zeros_like(change)))
+        changed[name] = _add(level, change, name, row.effect, knowledge)
+    return changed
+
+
+def _list_decided(premise: Premise, knowledge: Knowledge) -> frozenset[str]:
+    return frozenset(each.push.item for each in list_acting(premise, knowledge))
+
+
+def _is_followed(item: str, levels: Mapping[str, Reals], premise: Premise, knowledge: Knowledge) -> bool:
+    row = knowledge.streams.get(item)
+    return item in levels if row is None else bool(set(row.devices) & set(premise.patient.devices))
+
+
+def _find_change(row: Coupling, levels: Mapping[str, Reals], premise: Premise, knowledge: Knowledge, rng: Rng) -> Reals | None:
+    """By day, how far the cause lies from where it started, on its scale; None when it has not moved."""
+    patient, shown = premise.patient, premise.presenting
+    if row.cause in knowledge.conditions:
+        is_known = row.cause in (patient.disease, *patient.comorbidities)
+        if not is_known and (shown is None or shown.condition != row.cause):
+            return None
+        key = (row.cause, _TRAJECTORY, is_known)
+        return derive_ramps([key], premise, knowledge, rng)[key]
+    name = next((kind + row.cause for kind in KINDS if kind + row.cause in levels), None)
+    if name is None:
+        return None
+    level = levels[name]
+    if _is_log(row.cause, name, knowledge):
+        level = np.log(level)
+    change = level - level[0]
+    return change if np.any(change) else None
+
+
+def _is_log(item: str, name: str, knowledge: Knowledge) -> bool:
+    stream = knowledge.streams.get(item)
+    return stream is not None and stream.scale == "log" and name == item
+
+
+def _add(level: Reals, change: Reals, name: str, item: str, knowledge: Knowledge) -> Reals:
+    if name != item:
+        return np.asarray(level + change)
+    if _is_log(item, name, knowledge):
+        return np.asarray(level * np.exp(change))
+    row = knowledge.items[item]
+    assert isinstance(row, Analyte | Stream), item
+    step = 10.0**-row.decimals
+    low, high = min(row.hard_low + step, float(level.min())), max(row.hard_high - step, float(level.max()))
+    return np.minimum(np.maximum(level + change, low), high)
+
+
+def follow_daily(target: Reals, half_time_days: float) -> Reals:
+    """What approaches a target day by day, half the distance in `half_time_days`, from the target's own first value on."""
+    if half_time_days == 0.0:
+        return target
+    left = float(np.exp2(np.array([-1.0 / half_time_days]))[0])
+    level = np.diff(target, prepend=target[0]) * 1.0
+    # The distance still to go is a sum of past steps, each halved over and over.
+    back = 1
+    while back < len(level) and left > 0.0:
+        level[back:] += left * level[:-back]
+        left, back = left * left, 2 * back
+    return np.asarray(target - level)

@@ -1,0 +1,158 @@
+"""What told events do to the streams and analytes of a patient: nothing before, a rise, a plateau, a fade.
+
+Which events are told, and when, is decided in `notes.py`; how large they are stands in event_effects.csv. Called by `world/build.py`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import Analyte, Stream
+from clinworld.schema.course import Course, Reals
+from clinworld.schema.premise import Premise
+from clinworld.schema.record import Note, NoteOrigin
+from clinworld.world.condition_sizes import DOWN, UP
+from clinworld.world.weight import smooth_step
+
+TOLD = ("benign", "life", "distractor")  # kinds of notes that are rows of the event table
+
+
+class ToldEvent(NamedTuple):
+    """An event of the event table on the day it is told of."""
+
+    day: int
+    event: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EffectTable:
+    """Every effect row at one sex, as columns [row, 1]; `size` and `cap` on the item's scale (logarithm of an analyte or a log stream)."""
+
+    by_event: Mapping[str, tuple[int, ...]]
+    items: tuple[str, ...]
+    size: Reals
+    rise_days: Reals
+    lasts_days: Reals
+    fade_days: Reals
+    cap: Reals
+
+
+def list_told(notes: Iterable[Note], origins: Iterable[NoteOrigin]) -> tuple[ToldEvent, ...]:
+    """The events that notes tell of, in order of their days and ids."""
+    row_by_note = {origin.note_id: origin.row for origin in origins if origin.kind in TOLD}
+    return tuple(sorted(ToldEvent(note.day, row_by_note[note.note_id]) for note in notes if note.note_id in row_by_note))
+
+
+def add_event_effects(course: Course, premise: Premise, told: Sequence[ToldEvent], knowledge: Knowledge) -> Course:
+    """The course with what told events do to it; the same course when they do nothing, or without physiology."""
+    if not premise.has_physiology:
+        return course
+    changes = derive_event_effects(told, course.last_day + 1, premise.patient.sex, knowledge)
+    changes = {item: change for item, change in changes.items() if _is_followed(item, course, premise, knowledge)}
+    if not changes:
+        return course
+    levels = dict(course.levels)
+    for item, change in changes.items():
+        name, level = shift_level(levels, item, change, knowledge)
+        levels[name] = level
+    return replace(course, levels=MappingProxyType(levels))
+
+
+def shift_level(levels: Mapping[str, Reals], item: str, change: Reals, knowledge: Knowledge) -> tuple[str, Reals]:
+    """(name among the levels, level by day) of an item after a change by day on its scale; a stream without a level gets a shift.
+
+    An analyte moves on the logarithm.
+    """
+    row = knowledge.items[item]
+    if item in levels:
+        is_log = isinstance(row, Analyte) or (isinstance(row, Stream) and row.scale == "log")
+        return item, levels[item] * np.exp(change) if is_log else levels[item] + change
+    name = f"shift:{item}"
+    return name, levels[name] + change if name in levels else change
+
+
+def derive_event_effects(told: Sequence[ToldEvent], days: int, sex: str, knowledge: Knowledge) -> dict[str, Reals]:
+    """Item → change by day on its scale, over `days` days; items that nothing moves are left out.
+
+    Effects in one direction approach the row's cap and never pass it: one alone is as large as its row says.
+    """
+    table = load_effects(knowledge, sex)
+    acting = [(row, event.day) for event in told for row in table.by_event.get(event.event, ())]
+    if not acting:
+        return {}
+    rows = np.array([row for row, _ in acting], dtype=np.int64)
+    shares = derive_kernels(np.array([[day] for _, day in acting]), table, rows, days)
+    size, cap = table.size[rows], table.cap[rows]
+    left = 1.0 - np.abs(size) / cap * shares
+    names = [table.items[row] for row, _ in acting]
+    changes: dict[str, Reals] = {}
+    for item in dict.fromkeys(sorted(names)):
+        total = np.zeros(days)
+        for sign in (UP, DOWN):
+            places = [i for i, name in enumerate(names) if name == item and np.sign(size[i, 0]) == sign]
+            if places:
+                total += sign * cap[places[0], 0] * (1.0 - np.multiply.reduce(left[places], axis=0))
+        changes[item] = total
+    return changes
+
+
+def derive_kernels(first_days: NDArray[np.int64], table: EffectTable, rows: NDArray[np.int64], days: int) -> Reals:
+    """Share (0–1) of the full size on each day [event, day] of effects that begin on `first_days` [event, 1].
+
+    An event that is over before its effect has built up fades from where it is then.
+    """
+    since = np.arange(1, days + 1) - first_days  # 1 on the day itself
+    lasts = table.lasts_days[rows]
+    risen = smooth_step(np.minimum(since, lasts) / table.rise_days[rows])
+    return np.asarray(risen * (1.0 - smooth_step((since - lasts) / (table.fade_days[rows] + 1.0))))
+
+
+@lru_cache(maxsize=8)
+def load_effects(knowledge: Knowledge, sex: str) -> EffectTable:
+    """The effect rows of a knowledge at one sex."""
+    rows = tuple(knowledge.event_effects.values())
+    by_event: dict[str, tuple[int, ...]] = {}
+    for place, row in enumerate(rows):
+        by_event[row.event] = (*by_event.get(row.event, ()), place)
+    sizes = [_on_scale(row.item, row.peak, row.unit, sex, knowledge) for row in rows]
+    caps = [abs(_on_scale(row.item, float(np.copysign(row.cap, row.peak)), row.unit, sex, knowledge)) for row in rows]
+    columns = np.array(
+        [[*sized, row.rise_days, row.lasts_days, row.fade_days] for sized, row in zip(zip(sizes, caps, strict=True), rows, strict=True)]
+    ).reshape(-1, 5, 1)
+    return EffectTable(
+        by_event=by_event,
+        items=tuple(row.item for row in rows),
+        size=columns[:, 0],
+        cap=columns[:, 1],
+        rise_days=columns[:, 2],
+        lasts_days=columns[:, 3],
+        fade_days=columns[:, 4],
+    )
+
+
+def _on_scale(item: str, size: float, unit: str, sex: str, knowledge: Knowledge) -> float:
+    """A size on the item's scale; % of a linear stream is of the mean in its row."""
+    row = knowledge.items[item]
+    if unit == "own":
+        return size
+    if isinstance(row, Stream) and row.scale == "linear":
+        mean = row.mean_m if sex == "M" else row.mean_f
+        return size / 100.0 * (mean if mean is not None else (row.hard_low + row.hard_high) / 2.0)
+    return float(np.log1p(np.array([size / 100.0]))[0])
+
+
+def _is_followed(item: str, course: Course, premise: Premise, knowledge: Knowledge) -> bool:
+    """Whether an item can be charted of this patient: an analyte with a level, a stream of a device, or a diary."""
+    row = knowledge.streams.get(item)
+    return item in course.levels if row is None else not row.devices or bool(set(row.devices) & set(premise.patient.devices))
+
+
+def needs_events(course: Course, knowledge: Knowledge) -> bool:
+    """Whether told events could move a laboratory result of this course."""
+    return any(item in knowledge.analytes and item in course.levels for item in dict.fromkeys(load_effects(knowledge, "").items))

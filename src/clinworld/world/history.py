@@ -1,0 +1,232 @@
+"""What was charted before day 0: visits, results, drugs and documented old events of years. The course does not depend on it.
+
+Puts the parts together and decides when a patient was seen and when each documented condition was diagnosed.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinworld.core.rng import Rng, words_to_uniform
+from clinworld.core.text import LANGUAGES, Wording, load_labels
+from clinworld.knowledge.load import Knowledge
+from clinworld.schema.course import Course
+from clinworld.schema.premise import Premise
+from clinworld.schema.record import History, PastEvent
+from clinworld.world.course import build_course
+from clinworld.world.effects import DIABETES
+from clinworld.world.formulas import FORMULAS
+from clinworld.world.history_drugs import Ended, Line, Patient, chart_lines, draw_past_lines
+from clinworld.world.history_labs import Past, observe_past_labs
+from clinworld.world.history_levels import DayZero, PastFrame, find_day_zero, load_past_frame, moves_levels, remove_drugs
+from clinworld.world.history_places import DAYS_A_YEAR, LABELS, PLACES, OldRecord, age_at, draw_old_records, find_old_event
+from clinworld.world.observe_streams import reflect
+
+_DIAGNOSED, _DIAGNOSIS_DRAWS = "diagnosed", 5  # draws: twice since when, twice where within limits, place
+_RENAL, _FILTRATION = "creatinine", "egfr"
+
+
+def draw_history(premise: Premise, knowledge: Knowledge, rng: Rng, *, course: Course | None = None) -> History:
+    """The chart of a patient before day 0: levels lead up to those on day 0 of the patient's course, which is built where it is not given.
+
+    It follows from who the patient is, never from the outcome or the drug's response. Nothing in it names the condition that shows itself
+    in the course, and no drug in it is one the patient may not take. A patient whose results are not charted has none here either; one
+    too young for years of records has few or none.
+    """
+    patient = premise.patient
+    conditions = (patient.disease, *(name for name in patient.comorbidities if name != patient.disease))
+    records = draw_old_records(premise, knowledge, rng)
+    diagnoses = draw_diagnoses(premise, conditions, records, knowledge, rng)
+    visits = draw_past_visits(premise, diagnoses, knowledge, rng)
+    diagnosed = {name: _hold_on_a_visit(each.day, visits) for name, each in diagnoses.items()}
+    frame = load_past_frame(knowledge, conditions, patient.devices, premise.drug, patient.sex, age_at(patient, 0))
+    day_zero = find_day_zero(premise, course or build_course(premise, knowledge, rng), frame, knowledge, rng)
+    lines = _draw_lines(premise, diagnosed, visits, records, frame, day_zero, knowledge, rng)
+    series = observe_past_labs(premise, Past(visits, diagnosed, lines), frame, day_zero, knowledge, rng)
+    events = [record.event for record in records]
+    events += [PastEvent(diagnosed[name], tell_diagnosis(name, knowledge), each.place) for name, each in diagnoses.items()]
+    return History(
+        visits=tuple(visits.tolist()),
+        series=series,
+        prescriptions=chart_lines(lines),
+        events=tuple(sorted(events, key=lambda event: (event.day, event.text.en))),
+    )
+
+
+def list_history_rows(history: History | None, knowledge: Knowledge) -> list[str]:
+    """The knowledge rows of what a history holds."""
+    if history is None:
+        return []
+    rows = [row for event in history.events if (row := find_old_event(event.text, knowledge)) is not None]
+    return [
+        *(f"analytes:{series.name}" for series in history.series),
+        *(f"drugs:{order.drug}" for order in history.prescriptions),
+        *(f"past_events:{row.id}" for row in rows),
+    ]
+
+
+class Numbers(NamedTuple):
+    """Rows of parameters/history.csv by name; times in years and gaps between visits as logarithms."""
+
+    first_age_years: float
+    span_median: float
+    span_log_sd: float
+    span_low_years: float
+    span_high_years: float
+    visits_most: float
+    gap_median: float
+    gap_log_sd: float
+    gap_low: float
+    gap_high: float
+    gap_undiagnosed: float
+    gap_per_condition: float
+    gap_per_year: float
+    gap_age_low: float
+    gap_age_high: float
+    gap_person_log_sd: float
+    diagnosed_low: float
+    diagnosed_high: float
+    diagnosed_least: float
+    before_stop_low_days: float
+    before_stop_high_days: float
+
+
+_AS_LOG = {"span_median": "history_span_median_years"}
+_AS_LOG |= {f"diagnosed_{end}": f"history_diagnosed_{end}_years" for end in ("low", "high")}
+_AS_LOG |= {f"gap_{end}": f"visit_gap_{end}" for end in ("median", "low", "high")}
+_OTHER = {"gap_log_sd": "visit_gap_log_sd", "diagnosed_least": "history_diagnosed_low_years"}
+
+
+@lru_cache(maxsize=8)
+def read_numbers(knowledge: Knowledge) -> Numbers:
+    """The numbers of a knowledge base."""
+    logs = {name: float(np.log(np.array([knowledge.parameter(row)]))[0]) for name, row in _AS_LOG.items()}
+    rest = {name: knowledge.parameter(_OTHER.get(name, f"history_{name}")) for name in Numbers._fields if name not in logs}
+    return Numbers(**logs, **rest)
+
+
+class Diagnosis(NamedTuple):
+    """When a documented condition was diagnosed, and the kind of place that documented it."""
+
+    day: int
+    place: str
+
+
+def draw_diagnoses(
+    premise: Premise, conditions: Sequence[str], records: Sequence[OldRecord], knowledge: Knowledge, rng: Rng
+) -> dict[str, Diagnosis]:
+    """When each documented condition was diagnosed, in their order.
+
+    At an age at which it occurs, and well before a drug for it was stopped.
+    """
+    numbers, age = read_numbers(knowledge), age_at(premise.patient, 0)
+    words = np.array([rng.at(premise.case_id, "history", "diagnosis", name).words(_DIAGNOSIS_DRAWS) for name in conditions])
+    drawn = words_to_uniform(words)
+    # Two uniforms: on the logarithm the middle is likelier than either end.
+    place = (drawn[:, 0] + drawn[:, 1]) / 2
+    years = np.exp(numbers.diagnosed_low + (numbers.diagnosed_high - numbers.diagnosed_low) * place).tolist()
+    uniforms = drawn[:, 2:].tolist()
+    stopped = {_first_licensed(record, conditions, knowledge): record.event.day for record in records if record.row.taken}
+    made: dict[str, Diagnosis] = {}
+    for name, since, u in zip(conditions, years, uniforms, strict=True):
+        row = knowledge.conditions.get(name)
+        youngest = max(numbers.first_age_years, (row.age_low or 0) if row is not None else 0)
+        # One who has just come of age was diagnosed within the shortest time.
+        room = max(age - youngest, numbers.diagnosed_least)
+        day = -int(DAYS_A_YEAR * (since if since < room else room * u[0]))
+        if name in stopped and day > (latest := stopped[name] - int(numbers.before_stop_low_days)):
+            oldest = max(stopped[name] - int(numbers.before_stop_high_days), -int(DAYS_A_YEAR * room))
+            day = latest - int(max(latest - oldest, 0) * u[1])
+        made[name] = Diagnosis(min(day, -1), PLACES[int(u[2] * len(PLACES))])
+    return made
+
+
+def _first_licensed(record: OldRecord, conditions: Sequence[str], knowledge: Knowledge) -> str:
+    drug = knowledge.drugs[record.row.taken]
+    licensed = dict(drug.indications)
+    return next(name for name in conditions if name in licensed and name not in drug.off_label)
+
+
+def draw_past_visits(premise: Premise, diagnosed: Mapping[str, Diagnosis], knowledge: Knowledge, rng: Rng) -> NDArray[np.int64]:
+    """Visit days before day 0, ascending. Visits are counted back from day 0, so a longer record moves none of them.
+
+    The more is diagnosed by then and the older the patient, the shorter the time between two; before the first diagnosis it is longest.
+    """
+    numbers, age = read_numbers(knowledge), age_at(premise.patient, 0)
+    normals = rng.at(premise.case_id, "history", "visits").normal(int(numbers.visits_most) + 2)
+    person, span = normals[:2].tolist()
+    by_age = min(max(1 + numbers.gap_per_year * (age - 50), numbers.gap_age_low), numbers.gap_age_high)
+    gaps = np.exp(reflect(numbers.gap_median + numbers.gap_log_sd * normals[2:], numbers.gap_low, numbers.gap_high))
+    pace, years = np.exp(np.array([numbers.gap_person_log_sd * person, numbers.span_median + numbers.span_log_sd * span])).tolist()
+    gaps *= by_age * pace
+    years = min(max(years, numbers.span_low_years), numbers.span_high_years)
+    first = -DAYS_A_YEAR * min(years, age - numbers.first_age_years)
+    factors, undiagnosed = [1.0], numbers.gap_undiagnosed
+    for _ in diagnosed:
+        factors.append(factors[-1] * numbers.gap_per_condition)
+    known = sorted(when for when, _ in diagnosed.values())
+    day, visits = 0.0, []
+    n = len(known)
+    for gap in gaps.tolist():
+        while n and known[n - 1] > day:
+            n -= 1
+        day -= gap * (factors[n - 1] if n else undiagnosed)
+        if day < first:
+            break
+        visits.append(int(day) - 1)
+    return np.array(visits[::-1], dtype=np.int64)
+
+
+def _hold_on_a_visit(day: int, visits: NDArray[np.int64]) -> int:
+    """The visit on which a diagnosis was made: the last up to its day; the day itself where it lies before the record."""
+    at = int(np.searchsorted(visits, day, side="right"))
+    return int(visits[at - 1]) if at else day
+
+
+def _draw_lines(
+    premise: Premise,
+    diagnosed: Mapping[str, int],
+    visits: NDArray[np.int64],
+    records: Sequence[OldRecord],
+    frame: PastFrame,
+    day_zero: DayZero,
+    knowledge: Knowledge,
+    rng: Rng,
+) -> tuple[Line, ...]:
+    has_diabetes, days = DIABETES in diagnosed, visits.tolist()
+    moments = {name: [day, *days[bisect_right(days, day) :]] for name, day in diagnosed.items()}
+    ended = [Ended(record.row.taken, record.event.day) for record in records if record.row.taken]
+    states = tuple(record.row.state for record in records if record.row.state)
+    spoken_against = frozenset(name for record in records for name in record.row.drugs)
+
+    def may_last(line: Line, others: Sequence[Line]) -> bool:
+        if not moves_levels(line, frame, has_diabetes, knowledge):
+            return True
+        untreated = remove_drugs(day_zero.level, [*others, line], frame, has_diabetes, knowledge)
+        return bool(np.all(untreated <= np.maximum(frame.most, day_zero.level)))
+
+    patient = Patient(_find_barring_levels(premise, frame, day_zero, knowledge), states, spoken_against, may_last)
+    return draw_past_lines(premise, moments, ended, patient, knowledge, rng)
+
+
+def _find_barring_levels(premise: Premise, frame: PastFrame, day_zero: DayZero, knowledge: Knowledge) -> dict[str, float]:
+    """The filtration rate where creatinine is high; other followed levels bar no drug."""
+    if _RENAL not in frame.names:
+        return {}
+    level, row = day_zero.level[frame.names.index(_RENAL)], knowledge.analytes[_RENAL]
+    limit = row.ref_high_m if premise.patient.sex == "M" else row.ref_high_f
+    if limit is None or level[0] <= limit:
+        return {}
+    formula = FORMULAS[knowledge.analytes[_FILTRATION].derived_by]
+    return {_FILTRATION: float(formula.calculate({_RENAL: level}, age_at(premise.patient, 0), premise.patient.sex, knowledge)[0])}
+
+
+@lru_cache(maxsize=1024)
+def tell_diagnosis(condition: str, knowledge: Knowledge) -> Wording:
+    """How the chart says that a condition was diagnosed."""
+    names, labels = knowledge.conditions[condition].names, load_labels(LABELS)
+    return Wording(*(labels.say(_DIAGNOSED, language, name=names.say(language)) for language in LANGUAGES))

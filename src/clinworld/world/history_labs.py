@@ -1,0 +1,128 @@
+"""Laboratory results before day 0: true levels of the past through the assays of the course, printed on the visits then."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinworld.core.rng import Rng, words_to_normal, words_to_uniform
+from clinworld.core.units import to_ticks
+from clinworld.knowledge.load import Knowledge
+from clinworld.schema.course import Reals
+from clinworld.schema.premise import Premise
+from clinworld.schema.record import Series
+from clinworld.world.effects import DIABETES
+from clinworld.world.history_drugs import Line
+from clinworld.world.history_levels import DayZero, PastDays, PastFrame, derive_past_levels, find_undiagnosed
+from clinworld.world.history_places import DAYS_A_YEAR, age_at
+from clinworld.world.lab_assays import Assays, load_assays
+from clinworld.world.observe_labs import (
+    Results,
+    calculate_result,
+    chart_results,
+    derive_specimens,
+    draw_cell_haemoglobin,
+    find_group_chances,
+    measure,
+)
+
+
+class Past(NamedTuple):
+    """Visit days, ascending; the day of each documented diagnosis; the drugs then."""
+
+    visits: NDArray[np.int64]
+    diagnosed: Mapping[str, int]
+    lines: Sequence[Line]
+
+
+class _Noise(NamedTuple):
+    # Standard normals: of the person [group, 1], of the day [needed by `within`], of the assay [measured], of the slow drift [item]; and
+    # uniforms [group, visit].
+    person: Reals
+    day: Reals
+    error: Reals
+    drift: Reals
+    chance: Reals
+
+
+class _Places(NamedTuple):
+    # Names that have draws, and where among them stand those whose day varies, those measured and the items of the frame; where the varied
+    # stand in the frame, and the items with a diagnostic limit among the measured.
+    drawn: tuple[str, ...]
+    day: list[int]
+    error: list[int]
+    drift: list[int]
+    varied: list[int]
+    limited: list[int]
+
+
+@lru_cache(maxsize=512)
+def _find_places(assays: Assays, frame: PastFrame) -> _Places:
+    measured = [row.id for row in assays.measured]
+    drawn = tuple(dict.fromkeys([*assays.within.needed, *measured, *frame.names]))
+    return _Places(
+        drawn=drawn,
+        day=[drawn.index(name) for name in assays.within.needed],
+        error=[drawn.index(name) for name in measured],
+        drift=[drawn.index(name) for name in frame.names],
+        varied=[frame.names.index(name) for name in assays.varied],
+        limited=[measured.index(frame.names[i]) for i in frame.limited],
+    )
+
+
+def observe_past_labs(
+    premise: Premise, past: Past, frame: PastFrame, day_zero: DayZero, knowledge: Knowledge, rng: Rng
+) -> tuple[Series, ...]:
+    """Printed results of every analyte with a true level and a device, in the order of the analyte table, on the past visits.
+
+    The visit of a diagnosis draws everything. No result reaches the limit of a diagnosis that was not made by then.
+    """
+    assays = load_assays(knowledge, premise.patient.devices, frame.names, premise.patient.sex)
+    if not assays.measured or not len(past.visits):
+        return ()
+    places = _find_places(assays, frame)
+    noise = _draw_noise(premise.case_id, assays, places, len(past.visits), rng)
+    onset = min(premise.presenting.onset_day, 0) if premise.presenting else 0
+    when = np.array([*past.diagnosed.values(), np.inf])
+    days = PastDays(past.visits.astype(np.float64), when, float(onset))
+    undiagnosed = find_undiagnosed(frame, days)
+    level = derive_past_levels(day_zero, frame, days, past.lines, noise.drift, undiagnosed, DIABETES in past.diagnosed, knowledge)
+    drawn = noise.chance < find_group_chances(assays, noise.person, knowledge)
+    held = set(past.diagnosed.values())
+    drawn[:, [i for i, day in enumerate(past.visits.tolist()) if day in held]] = True
+    cell = draw_cell_haemoglobin(premise.case_id, knowledge, rng) if "haemoglobin" in assays.varied else 0.0
+    truth = derive_specimens(assays, level[places.varied], noise.day, cell, premise.patient.sex, knowledge)
+    ticks = measure(assays, truth, noise.error, knowledge)
+    if places.limited:
+        limit = to_ticks(frame.limit * assays.steps_per_unit[places.limited], 0)
+        part = ticks[places.limited]
+        ticks[places.limited] = np.where(undiagnosed & (part >= limit), 2 * limit - 1 - part, part)
+    results = {
+        row.id: Results(row, ticks[i], printed, drawn[group])
+        for i, (row, group, printed) in enumerate(zip(assays.measured, assays.group_at, ticks / assays.steps_per_unit, strict=True))
+    }
+    ages = age_at(premise.patient, 0) + days.visits / DAYS_A_YEAR
+    for row in assays.calculated:
+        results[row.id] = calculate_result(row, ages, premise.patient.sex, results, knowledge)
+    charted = [chart_results(results[name], past.visits) for name in assays.printed]
+    return tuple(series for series in charted if len(series.days))
+
+
+def _draw_noise(case_id: str, assays: Assays, places: _Places, n: int, rng: Rng) -> _Noise:
+    """Noise by visit counted back from day 0, so that a longer record changes none of it; returned with the oldest visit first."""
+    groups = len(assays.groups)
+    by_group = np.array([rng.at(case_id, "history", "lab_group", group).words(n) for group in assays.groups])
+    by_row = np.array([rng.at(case_id, "history", "labs", name).words(3 * n) for name in places.drawn])
+    # How often a person has a group drawn is the same as in the course.
+    person = np.array([rng.at(case_id, "lab_group", group).words(1) for group in assays.groups])
+    normals = words_to_normal(np.concatenate([person.ravel(), by_row.ravel()]))
+    of_row = normals[groups:].reshape(len(places.drawn), n, 3)
+    return _Noise(
+        person=normals[:groups, None],
+        day=of_row[places.day, ::-1, 0],
+        error=of_row[places.error, ::-1, 2],
+        drift=of_row[places.drift, :, 1],
+        chance=words_to_uniform(by_group)[:, ::-1],
+    )

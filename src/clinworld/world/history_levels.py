@@ -1,0 +1,311 @@
+"""Levels before day 0: those of day 0 carried backwards along the conditions, the drugs then, and a slow drift. No noise, no printing.
+
+What departs from usual because of a documented condition did so from its diagnosis on, and less and less before it; what shows itself in
+the course began on its onset; what a drug did to a level began with the drug and ended with it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinworld.core.rng import Rng
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import Analyte
+from clinworld.schema.course import Course, Reals
+from clinworld.schema.premise import Premise
+from clinworld.world.condition_effects import push_levels
+from clinworld.world.condition_pushes import list_documented
+from clinworld.world.effects import load_drug_table
+from clinworld.world.formulas import find_body_mass_index
+from clinworld.world.history_drugs import Line
+from clinworld.world.levels import HALVINGS, WEEK, Followed, draw_first_levels, load_followed
+
+_NONE = -1  # no documented condition moves the item
+_TINY = 1e-9
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PastFrame:
+    """What the past of laboratory levels needs, over items as columns [item, 1].
+
+    `first` draws first levels with the conditions' written levels, `first_pushed` those of the items at `pushed`, which documented
+    conditions move by a finding; `usual_*` are first levels without any condition. `mover` is the place of the documented condition that
+    moves an item (-1: none), by a written level or, at `by_finding`, by a finding alone; `share` is how much of the departure was there at
+    diagnosis. Items at `limited` have a diagnostic `limit`, `limit_of` is the place of its condition or -1 where that is not documented;
+    at `makes` it is the one that moves the item, at `makes_limit`. `most` is what a level is without treatment at most.
+    """
+
+    names: tuple[str, ...]
+    first: Followed
+    first_pushed: Followed
+    pushed: Rows
+    usual_mean: Reals
+    usual_sd: Reals
+    usual_low: Reals
+    usual_high: Reals
+    usual_log: NDArray[np.bool_]
+    mover: Rows
+    by_finding: NDArray[np.bool_]
+    share: Reals
+    limited: Rows
+    limit: Reals
+    limit_of: Rows
+    makes: Rows
+    makes_limit: Reals
+    drift_sd: Reals
+    most: Reals
+    hard_low: Reals
+    hard_high: Reals
+
+
+class DayZero(NamedTuple):
+    """Levels on day 0 [item, 1]: what is documented makes them, what they would be without any condition, and the factor that the
+    condition which shows itself in the course adds (None: nothing)."""
+
+    level: Reals
+    usual: Reals
+    shown: Reals | None
+
+
+@lru_cache(maxsize=512)
+def load_past_frame(
+    knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], drug: str, sex: str, age_years: float
+) -> PastFrame:
+    """The frame of a kind of patient; its items are the analytes with a true level, in table order."""
+    followed = load_followed(knowledge, conditions, devices, drug, sex, age_years)
+    plain = load_followed(knowledge, (), devices, drug, sex, age_years)
+    places = [i for i, name in enumerate(followed.names) if name in knowledge.analytes]
+    rows = [knowledge.analytes[followed.names[i]] for i in places]
+    first, usual = _pick(followed, places), _pick(plain, [plain.names.index(row.id) for row in rows])
+    middle = _in_unit(usual.mean, usual.is_log)
+    movers = [_find_mover(row, conditions, middle[i, 0], sex, age_years, knowledge) for i, row in enumerate(rows)]
+    between = [knowledge.parameter("history_drift_unknown_pct") if row.cv_between_pct is None else row.cv_between_pct for row in rows]
+    acted = {push.item for push in list_documented(knowledge, conditions, sex, age_years)}
+    pushed = [i for i, row in enumerate(rows) if row.id in acted]
+    limited = [i for i, row in enumerate(rows) if row.diagnostic_high is not None]
+    made = [rows[i].diagnostic_of for i in limited]
+    makes = [i for i, name in zip(limited, made, strict=True) if name in conditions and conditions.index(name) == movers[i].place]
+    return PastFrame(
+        names=first.names,
+        first=first,
+        first_pushed=_pick(first, pushed),
+        pushed=np.array(pushed, dtype=np.int64),
+        usual_mean=usual.mean,
+        usual_sd=usual.sd,
+        usual_low=usual.first_low,
+        usual_high=usual.first_high,
+        usual_log=usual.is_log,
+        mover=np.array([mover.place for mover in movers], dtype=np.int64),
+        by_finding=np.array([mover.by_finding for mover in movers], dtype=np.bool_)[:, None],
+        share=_column([knowledge.parameter(f"history_share_{mover.trajectory}") for mover in movers]),
+        limited=np.array(limited, dtype=np.int64),
+        limit=_column([rows[i].diagnostic_high or 0.0 for i in limited]),
+        limit_of=np.array([conditions.index(name) if name in conditions else _NONE for name in made], dtype=np.int64),
+        makes=np.array(makes, dtype=np.int64),
+        makes_limit=_column([rows[i].diagnostic_high or 0.0 for i in makes]),
+        drift_sd=knowledge.parameter("history_drift_share") / 100 * _column(between),
+        most=knowledge.parameter("history_untreated_room") * np.maximum(*(_in_unit(row.first_high, row.is_log) for row in (first, usual))),
+        hard_low=_column([row.hard_low for row in rows]),
+        hard_high=_column([row.hard_high for row in rows]),
+    )
+
+
+def _pick(followed: Followed, places: list[int]) -> Followed:
+    columns = {name: getattr(followed, name)[places] for name in ("is_shift", "is_log", "mean", "per_bmi", "sd", "first_low", "first_high")}
+    kept = tuple(followed.names[i] for i in places)
+    return replace(followed, names=kept, mixture=followed.mixture.pick(places), **columns)
+
+
+def _in_unit(values: Reals, is_log: NDArray[np.bool_]) -> Reals:
+    # What a skewed analyte has on the log scale, in its unit.
+    return np.where(is_log[:, None], np.exp(np.where(is_log[:, None], values, 0.0)), values)
+
+
+def _column(values: Sequence[float]) -> Reals:
+    return np.array(values, dtype=np.float64).reshape(-1, 1)
+
+
+class _Mover(NamedTuple):
+    # Place of the condition that moves an item, how, and whether a finding alone says so.
+    place: int
+    trajectory: str
+    by_finding: bool
+
+
+def _find_mover(row: Analyte, conditions: tuple[str, ...], usual: float, sex: str, age_years: float, knowledge: Knowledge) -> _Mover:
+    """The condition whose written level lies farthest from usual, the first on a tie; else the first with a finding that moves it."""
+    levels = [
+        (abs(level.mean - usual), -place)
+        for place, name in enumerate(conditions)
+        if (condition := knowledge.conditions.get(name)) is not None and condition.has_physiology
+        for level in condition.levels
+        if level.item == row.id
+    ]
+    if levels:
+        place = -max(levels)[1]
+        findings = knowledge.conditions[conditions[place]].findings
+        return _Mover(place, next((each.trajectory for each in findings if each.item == row.id), "unwritten"), False)
+    for push in list_documented(knowledge, conditions, sex, age_years):
+        if push.item == row.id:
+            return _Mover(conditions.index(push.condition), push.trajectory, True)
+    return _Mover(_NONE, "unwritten", False)
+
+
+def find_day_zero(premise: Premise, course: Course, frame: PastFrame, knowledge: Knowledge, rng: Rng) -> DayZero:
+    """The levels the course starts from, and those the same person would have without the conditions."""
+    if not frame.names:
+        return DayZero(np.zeros((0, 1)), np.zeros((0, 1)), None)
+    level = _column([float(course.levels[name][0]) for name in frame.names])
+    # Where no condition acts by a finding, the course starts from the first level itself.
+    first = level
+    if premise.presenting is not None or len(frame.pushed):
+        part = frame.first if premise.presenting is not None else frame.first_pushed
+        rows = slice(None) if premise.presenting is not None else frame.pushed
+        bmi = find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge)
+        first = level.copy()
+        first[rows] = draw_first_levels(premise.case_id, part, bmi, rng)
+    on_scale = np.where(frame.first.is_log[:, None], np.log(first), first)
+    place = (on_scale - frame.first.mean) / np.maximum(frame.first.sd, _TINY)
+    usual = np.minimum(np.maximum(frame.usual_mean + frame.usual_sd * place, frame.usual_low), frame.usual_high)
+    usual = np.where(frame.by_finding, first, _in_unit(usual, frame.usual_log))
+    documented, shown = level, None
+    if premise.presenting is not None and premise.presenting.onset_day < 0:
+        # The same person without what shows itself: pushed by the documented conditions alone, on day 0.
+        alone = replace(premise, presenting=None, course_end_day=0)
+        pushed = push_levels({name: (first[i], False) for i, name in enumerate(frame.names)}, alone, knowledge, rng)
+        documented = np.array([pushed.get(name, first[i]) for i, name in enumerate(frame.names)])
+        shown = level / documented
+    return DayZero(documented, np.where(frame.mover[:, None] == _NONE, documented, usual), shown)
+
+
+class _Effect(NamedTuple):
+    # What a drug does to the items at `rows`: by dose, added and in percent, [row, dose], and how fast, [row, 1]. What is added shrinks in
+    # proportion to the distance from `normal`, being whole at a distance of `reach` (inf: it does not shrink), [row, 1].
+    rows: Rows
+    doses: Reals
+    own: Reals
+    percent: Reals
+    half_time_days: Reals
+    normal: Reals
+    reach: Reals
+
+
+@lru_cache(maxsize=4096)
+def _load_effect(knowledge: Knowledge, drug: str, names: tuple[str, ...], has_diabetes: bool) -> _Effect:
+    table = load_drug_table(knowledge, drug, names, has_diabetes)
+    rows = np.flatnonzero((table.own != 0.0).any(axis=1) | (table.percent != 0.0).any(axis=1))
+    named = [[names[i] if table.is_for_diabetes[i, 0] and f"levels_trial_{names[i]}" in knowledge.parameters else ""] for i in rows]
+    normal = np.array([[knowledge.parameter(f"levels_normal_{name}") if name else 0.0] for [name] in named]).reshape(-1, 1)
+    trial = np.array([[knowledge.parameter(f"levels_trial_{name}") if name else np.inf] for [name] in named]).reshape(-1, 1)
+    steady = knowledge.drugs[drug].steady_weeks * WEEK / HALVINGS
+    half_times = np.where(np.isnan(table.half_time_days), steady, table.half_time_days)[rows]
+    return _Effect(rows, table.doses, table.own[rows], table.percent[rows], half_times, normal, trial - normal)
+
+
+def moves_levels(line: Line, frame: PastFrame, has_diabetes: bool, knowledge: Knowledge) -> bool:
+    """Whether a drug moves any item of the frame."""
+    return len(_load_effect(knowledge, line.drug.id, frame.names, has_diabetes).rows) > 0
+
+
+def remove_drugs(level: Reals, lines: Sequence[Line], frame: PastFrame, has_diabetes: bool, knowledge: Knowledge) -> Reals:
+    """Levels as they would be on day 0 without the drugs still in force, [item, 1]."""
+    level = level.copy()
+    for line in reversed(lines):
+        if line.last_day is None:
+            effect = _load_effect(knowledge, line.drug.id, frame.names, has_diabetes)
+            at = int(np.searchsorted(effect.doses, line.steps[-1][1]))
+            own, per_unit = effect.own[:, at : at + 1], effect.own[:, at : at + 1] / effect.reach
+            whole = np.where(np.isinf(effect.reach), own, 0.0)
+            before = (level[effect.rows] - whole + per_unit * effect.normal) / np.maximum(1.0 + per_unit, _TINY)
+            level[effect.rows] = before / (1.0 + effect.percent[:, at : at + 1] / 100.0)
+    return level
+
+
+class PastDays(NamedTuple):
+    """Days as numbers: the visits, ascending, the diagnosis of each documented condition and after them never (inf), and the onset of what
+    shows itself (0: none)."""
+
+    visits: Reals
+    diagnosed: Reals
+    onset: float
+
+
+def find_undiagnosed(frame: PastFrame, days: PastDays) -> NDArray[np.bool_]:
+    """Where a level may not reach the diagnostic limit of its item, [limited item, visit]."""
+    return np.asarray(days.visits < days.diagnosed[frame.limit_of][:, None])
+
+
+def derive_past_levels(
+    day_zero: DayZero,
+    frame: PastFrame,
+    days: PastDays,
+    lines: Sequence[Line],
+    drift: Reals,
+    undiagnosed: NDArray[np.bool_],
+    has_diabetes: bool,
+    knowledge: Knowledge,
+) -> Reals:
+    """True levels on the visits, [item, visit]; `drift` are standard normals [item, visit], those of the latest visit first.
+
+    `undiagnosed` is what `find_undiagnosed` says.
+    """
+    untreated = remove_drugs(day_zero.level, lines, frame, has_diabetes, knowledge)
+    level = day_zero.usual + (untreated - day_zero.usual) * _find_departure(day_zero.usual, untreated, frame, days, knowledge)
+    level *= np.exp(frame.drift_sd * _walk_back(drift, days.visits, knowledge.parameter("history_drift_time_days")))
+    if day_zero.shown is not None:
+        level *= np.exp(np.log(day_zero.shown) * np.maximum(1.0 - days.visits / days.onset, 0.0))
+    for line in lines:
+        _apply(line, _load_effect(knowledge, line.drug.id, frame.names, has_diabetes), level, days.visits)
+    if len(frame.limited):
+        low = np.minimum(level[frame.limited], knowledge.parameter("levels_undiagnosed_share") * frame.limit)
+        level[frame.limited] = np.where(undiagnosed, low, level[frame.limited])
+    return np.minimum(np.maximum(level, frame.hard_low), frame.hard_high)
+
+
+def _find_departure(usual: Reals, untreated: Reals, frame: PastFrame, days: PastDays, knowledge: Knowledge) -> Reals:
+    """The share of day 0's departure from usual that was there on each visit, [item, visit].
+
+    Where nothing moves an item there is no departure, so it does not matter that its day is inf.
+    """
+    since, share = days.diagnosed[frame.mover][:, None], frame.share
+    if len(frame.makes):
+        share = share.copy()
+        now, before = untreated[frame.makes], usual[frame.makes]
+        least = (knowledge.parameter("history_at_diagnosis_margin") * frame.makes_limit - before) / np.maximum(now - before, _TINY)
+        share[frame.makes] = np.where(now > frame.makes_limit, np.maximum(share[frame.makes], least), share[frame.makes])
+    grown = np.maximum(1.0 - days.visits / since, 0.0)
+    faded = np.exp2(np.minimum(days.visits - since, 0.0) / knowledge.parameter("history_before_half_time_days"))
+    departure: Reals = (share + (1.0 - share) * grown) * faded
+    return departure
+
+
+def _walk_back(drift: Reals, visits: Reals, time_days: float) -> Reals:
+    """A slow walk that is 0 on day 0 and forgets where it was, [item, visit]; the latest visit has the first normal of each item."""
+    ago = -visits[::-1] / time_days
+    gaps = ago.copy()
+    gaps[1:] -= ago[:-1]
+    grown = np.exp(ago)
+    walked: Reals = (np.cumsum(np.sqrt(-np.expm1(-2.0 * gaps)) * grown * drift, axis=1) / grown)[:, ::-1]
+    return walked
+
+
+def _apply(line: Line, effect: _Effect, level: Reals, visits: Reals) -> None:
+    """Put one drug into levels: its effect builds up from the first day and fades after the last."""
+    if not len(effect.rows):
+        return
+    days, doses = (np.array(each) for each in zip(*line.steps, strict=True))
+    dose = doses[np.maximum(np.searchsorted(days, visits, side="right") - 1, 0)]
+    at = np.searchsorted(effect.doses, dose)
+    part = 1.0 - np.exp2(-np.maximum(visits - days[0], 0.0) / effect.half_time_days)
+    if line.last_day is not None:
+        taken = 1.0 - np.exp2(-np.maximum(np.minimum(visits, line.last_day) - days[0], 0.0) / effect.half_time_days)
+        part = taken * np.exp2(-np.maximum(visits - line.last_day, 0.0) / effect.half_time_days)
+    before = level[effect.rows] * (1.0 + part * effect.percent[:, at] / 100.0)
+    share = np.where(np.isinf(effect.reach), 1.0, np.maximum(before - effect.normal, 0.0) / effect.reach)
+    level[effect.rows] = before + part * share * effect.own[:, at]

@@ -1,0 +1,199 @@
+"""The reference pages: one for each row in both languages, saying all of it, linked to each other, written whole or not at all."""
+
+import re
+import time
+from functools import lru_cache
+from pathlib import Path
+
+import orjson
+import pytest
+from extra_rows import add_row, read_package, read_with
+
+from clinworld.cli.main import main
+from clinworld.core.errors import StoreError
+from clinworld.core.text import LANGUAGES, Language
+from clinworld.knowledge.page_text import Book, escape
+from clinworld.knowledge.pages import PAGE_KINDS, build_pages, write_pages
+from clinworld.knowledge.places import entries_of
+
+FEW = {"index.md": "# Index\n", "drugs/one.md": "# One\n"}
+CPU_LIMIT_S = 3.0
+
+
+@lru_cache(maxsize=2)
+def pages_in(language: Language) -> dict[str, str]:
+    return build_pages(read_package(), language)
+
+
+def files_in(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_row_has_a_page_with_its_name_and_the_index_leads_to_it(language: Language) -> None:
+    knowledge, pages = read_package(), pages_in(language)
+    expected = [f"{kind}/{name}.md" for kind in PAGE_KINDS for name in knowledge.table(kind)]
+    assert list(pages) == ["index.md", *expected]
+    for kind in PAGE_KINDS:
+        for name, row in knowledge.table(kind).items():
+            path = f"{kind}/{name}.md"
+            assert pages[path].startswith(f"# {row.names.say(language)}\n"), path
+            assert f"]({path})" in pages["index.md"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_link_leads_to_a_page(language: Language) -> None:
+    pages = pages_in(language)
+    links = 0
+    for path, text in pages.items():
+        for target in re.findall(r"\]\(([^)]+\.md)\)", text):
+            assert (target.removeprefix("../") if path != "index.md" else target) in pages, f"{path} links to {target}"
+            links += 1
+    assert links > 3 * len(pages)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_page_cites_the_source_of_its_row_and_of_everything_in_it_with_the_status(language: Language) -> None:
+    knowledge, book = read_package(), Book(read_package(), language)
+    for kind in PAGE_KINDS:
+        for name, row in knowledge.table(kind).items():
+            text = pages_in(language)[f"{kind}/{name}.md"]
+            for claim in (row, *(entry.row for entry in entries_of(kind, row))):
+                number = re.search(rf"^- \[(\d+)\] {re.escape(escape(knowledge.sources[claim.source].citation))} · ", text, re.MULTILINE)
+                assert number, f"{kind}/{name}: {claim.source}"
+                status = book.word("status", claim.status)
+                assert book.say("page.cite", number=number[1], status=status) in text, f"{kind}/{name}: {claim.source} {claim.status}"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_disease_shows_its_words_look_alikes_red_flags_traps_and_shares(language: Language) -> None:
+    knowledge, book = read_package(), Book(read_package(), language)
+    for name, row in knowledge.conditions.items():
+        text = pages_in(language)[f"conditions/{name}.md"]
+        said = [escape(wording) for entry in row.symptoms for wording in book.wordings(entry.symptom)]
+        said += [escape(alike.discriminator.say(language)) for alike in row.look_alikes]
+        said += [escape(flag.text.say(language)) for flag in row.red_flags] + [escape(trap.say(language)) for trap in row.traps]
+        said += [f"| {each.id} |" for each in row.presentations] + [book.share(each.share, each.share) for each in row.prevalence]
+        said += [book.item(each.item) for each in row.findings] + [book.link("conditions", each.condition) for each in row.look_alikes]
+        assert not [each for each in said if each not in text], name
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_drug_shows_steps_effects_harms_limits_and_partners_with_their_units(language: Language) -> None:
+    knowledge, book = read_package(), Book(read_package(), language)
+    for name, row in knowledge.drugs.items():
+        text = pages_in(language)[f"drugs/{name}.md"]
+        said = [book.listed(book.measure(step, row.dose_unit) for step in row.ladder)]
+        said += [f"| {book.measure(each.mean, each.unit, is_signed=True)} |" for each in row.effects]
+        said += [book.share(each.share_low, each.share_high) for each in row.adverse_effects]
+        said += [book.limit(each, book.unit_of(each.item)) for each in row.contraindications if each.item]
+        said += [escape(each.effect.say(language)) for each in row.interactions]
+        said += [f"{book.item(each.item)}" for each in row.monitoring] + [book.link("conditions", each) for each, _ in row.indications]
+        assert not [each for each in said if each not in text], name
+
+
+def test_every_word_of_a_closed_list_has_a_label_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    unlabelled = set()
+    say_word = Book.word
+
+    def word(book: Book, group: str, name: str) -> str:
+        if f"{group}.{name}" not in book.labels:
+            unlabelled.add(f"{group}.{name}")
+        return say_word(book, group, name)
+
+    monkeypatch.setattr(Book, "word", word)
+    build_pages(read_package(), "en")
+    assert unlabelled == set()
+    assert Book(read_package(), "en").word("class", "elbow_antibody") == "elbow antibody", "the control: a class from outside"
+
+
+def test_a_chinese_page_is_chinese_and_an_english_page_english() -> None:
+    heads = {language: re.findall(r"^## (.+)$", "".join(pages_in(language).values()), re.MULTILINE) for language in LANGUAGES}
+    assert not [head for head in heads["en"] if re.search(r"[\u3400-\u9fff]", head)]
+    assert not [head for head in heads["zh"] if not re.search(r"[\u3400-\u9fff]", head)]
+
+
+def test_a_value_reads_as_a_clinician_writes_it() -> None:
+    english, chinese = (Book(read_package(), language) for language in LANGUAGES)
+    assert english.measure(-1.12, "pp", is_signed=True) == "-1.12 percentage points"
+    assert english.range(1, 28, "d") == "1 to 28 days" and chinese.ages(18, None).startswith("≥18")
+    assert english.range(None, 5, "mmol/L") == "at most 5 mmol/L"
+    assert english.share(None, None) == "not known" and english.share(0.1, 0.2) == "10 to 20%"
+    assert english.listed(["a", "", "b"]) == "a, b" and english.listed([]) == ""
+
+
+def test_a_row_from_outside_has_a_page_that_says_where_it_stands(tmp_path: Path) -> None:
+    pages = build_pages(read_with(add_row(tmp_path, "tests")), "en")
+    assert str(tmp_path / "tests.csv") in pages["tests/sample.md"]
+    assert "](tests/sample.md)" in pages["index.md"]
+    assert "](../tests/sample.md)" in pages["analytes/alt.md"], "what it measures leads to it"
+
+
+def test_pages_written_again_replace_the_earlier_ones_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "pages"
+    write_pages(folder, FEW)
+    assert files_in(folder).keys() == {*FEW, "clinworld-pages.txt"}
+    write_pages(folder, {"index.md": "# Index again\n", "tests/two.md": "# Two\n"})
+    assert files_in(folder).keys() == {"index.md", "tests/two.md", "clinworld-pages.txt"}
+    assert files_in(folder)["index.md"] == "# Index again\n"
+    assert [path.name for path in folder.parent.iterdir()] == ["pages"]
+
+
+@pytest.mark.parametrize("foreign", ["mine.txt", "drugs/mine.md", ".hidden"])
+def test_a_folder_that_holds_something_else_is_left_as_it_is(foreign: str, tmp_path: Path) -> None:
+    write_pages(tmp_path, FEW)
+    (tmp_path / foreign).write_text("mine", encoding="utf-8")
+    before = files_in(tmp_path)
+    with pytest.raises(StoreError, match=re.escape(repr(foreign))):
+        write_pages(tmp_path, FEW)
+    assert files_in(tmp_path) == before
+
+
+def test_what_cannot_be_written_leaves_nothing_and_changes_nothing(tmp_path: Path) -> None:
+    impossible = {**FEW, f"drugs/{'long' * 100}.md": ""}
+    with pytest.raises(StoreError, match="cannot be written"):
+        write_pages(tmp_path / "fresh", impossible)
+    assert list(tmp_path.iterdir()) == []
+    write_pages(tmp_path / "earlier", FEW)
+    before = files_in(tmp_path)
+    with pytest.raises(StoreError, match="cannot be written"):
+        write_pages(tmp_path / "earlier", {**impossible, "index.md": "# Another\n"})
+    assert files_in(tmp_path) == before
+
+
+def test_a_file_or_a_link_is_no_folder_for_pages(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    (tmp_path / "link").symlink_to(tmp_path)
+    for name in ("file", "link"):
+        with pytest.raises(StoreError, match="folder"):
+            write_pages(tmp_path / name, FEW)
+    with pytest.raises(StoreError, match="cannot be written"):
+        write_pages(tmp_path / "file" / "below", FEW)
+
+
+def test_the_command_writes_all_pages_in_three_seconds_and_says_how_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    began = time.process_time()
+    assert main(["inputs", "--pages", str(tmp_path / "pages"), "--language", "zh", "--json"]) == 0
+    assert time.process_time() - began < CPU_LIMIT_S
+    told = orjson.loads(capsys.readouterr().out)
+    assert told["pages"] == {kind: len(read_package().table(kind)) for kind in PAGE_KINDS}
+    assert Path(told["index"]).read_text(encoding="utf-8") == pages_in("zh")["index.md"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["drugs", "--pages", "DIR"], "Leave the name out"),
+        (["--language", "en"], "Add --pages"),
+        (["--pages", "DIR", "--language", "fr"], "allowed: en, zh"),
+        (["--pages", "FILE"], "no folder"),
+    ],
+)
+def test_a_wrong_call_gets_one_message_and_leaves_nothing(
+    arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "FILE").write_text("mine", encoding="utf-8")
+    called = [str(tmp_path / word) if word in ("DIR", "FILE") else word for word in arguments]
+    assert main(["inputs", *called]) == 2
+    assert told in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["FILE"]

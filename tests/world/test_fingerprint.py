@@ -1,0 +1,118 @@
+"""Nothing but medicine tells a condition from those that share a symptom with it; a planted constant is found at the same n."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from presenting_case import CONDITIONS, KNOWLEDGE
+
+from clinworld.cohort.patient import drawn_job
+from clinworld.core.errors import PremiseConflict
+from clinworld.core.rng import Rng
+from clinworld.gates.fingerprint import (
+    Marks,
+    check_fingerprint,
+    find_fingerprint,
+    holm,
+    plant_row,
+    plant_weight_band,
+    read_marks,
+)
+from clinworld.schema.record import Record
+from clinworld.world.build import build_world
+from clinworld.world.draw_people import Person
+from clinworld.world.plan_presenting import list_peers, list_tellings, plan_pair, plan_presenting
+
+RNG, JOB = Rng("fingerprint test"), drawn_job("fingerprint test")
+SOME = ("cap", "cushing", "hypothyroidism")
+PAIRS, PERMUTATIONS, LIMIT = 40, 199, 0.01  # of each; the bench has 200 pairs of every condition and 999 permutations
+
+
+@cache
+def pairs_of(condition: str) -> tuple[list[Record], list[Record]]:
+    one: list[Record] = []
+    other: list[Record] = []
+    for place in range(2 * PAIRS):
+        if len(one) == PAIRS:
+            break
+        try:
+            planned = plan_pair(f"{condition}.{place}", condition, JOB, KNOWLEDGE, RNG)
+            if planned is None:
+                continue
+            built = [
+                build_world(each, KNOWLEDGE, RNG, frozenset({"dispensing"}), has_daily=False)[1].record.until(each.index_day)
+                for each in planned
+            ]
+        except PremiseConflict:
+            continue
+        one.append(built[0])
+        other.append(built[1])
+    return one, other
+
+
+@pytest.mark.parametrize("condition", SOME)
+def test_bookkeeping_does_not_tell_a_condition_from_its_peers(condition: str) -> None:
+    one, other = pairs_of(condition)
+    found = find_fingerprint(read_marks([*one, *other], KNOWLEDGE), PERMUTATIONS)
+    assert found.p > LIMIT, found
+
+
+def test_planted_constants_are_found_among_as_many_patients() -> None:
+    one, other = ([record for condition in SOME for record in pairs_of(condition)[side]] for side in (0, 1))
+    checked = check_fingerprint(one, other, KNOWLEDGE, PERMUTATIONS, LIMIT)
+    assert checked.is_measured, [(name, found) for name, found in checked.planted]
+    assert checked.found.p > LIMIT, checked.found
+
+
+def test_the_planted_constants_are_what_they_say() -> None:
+    one, _ = pairs_of("cap")
+    first = [float(series.values()[0]) for record in plant_weight_band(one) if (series := record.find("weight_clinic"))]
+    assert max(first) - min(first) <= 2.2
+    further = [len(after.notes) - len(before.notes) for before, after in zip(one, plant_row(one, KNOWLEDGE), strict=True)]
+    assert set(further) == {0, 1} and sum(further) == round(0.3 * len(further))
+
+
+def test_labels_that_tell_nothing_give_no_small_p_too_often() -> None:
+    drawn = np.random.default_rng(3)
+    small = [find_fingerprint(Marks(tuple("abcdefgh"), drawn.normal(size=(8, 60))), 99).p <= 0.05 for _ in range(60)]
+    assert sum(small) <= 8
+
+
+def test_two_sides_with_the_same_patients_are_not_told_apart() -> None:
+    one, _ = pairs_of("cap")
+    assert find_fingerprint(read_marks([*one, *one], KNOWLEDGE), 99).p >= 0.5
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_condition_shares_a_symptom_with_others(condition: str) -> None:
+    peers = list_peers(condition, KNOWLEDGE)
+    assert peers and condition not in peers
+    assert all(condition in list_peers(peer, KNOWLEDGE) for peer in peers[:3])
+
+
+def test_the_two_of_a_pair_are_alike_in_what_is_clinical_but_the_condition() -> None:
+    for place in range(8):
+        planned = plan_pair(f"alike.{place}", "gout", JOB, KNOWLEDGE, RNG)
+        if planned is None:
+            continue
+        a, b = (each.patient for each in planned)
+        assert (a.sex, a.age_low, a.age_high, a.disease) == (b.sex, b.age_low, b.age_high, b.disease)
+        tellings = []
+        for each in planned:
+            assert each.presenting is not None
+            person = Person(each.patient.sex, each.patient.age_low, each.patient.age_high)
+            fitting = list_tellings(each.presenting.condition, person, KNOWLEDGE)
+            tellings.append(fitting[each.presenting.presentation])
+        assert tellings[0] == tellings[1]
+        assert planned[0].presenting != planned[1].presenting
+
+
+def test_what_is_not_clinical_does_not_depend_on_the_hidden_condition() -> None:
+    one, other = (plan_presenting("same", name, JOB, KNOWLEDGE, RNG, disease="type_2_diabetes") for name in ("gout", "cap"))
+    for field in ("drug", "dose_steps", "index_day", "course_end_day", "driver", "density", "artifacts", "sampling_days"):
+        assert getattr(one, field) == getattr(other, field), field
+    assert (one.patient.bmi, one.patient.devices) == (other.patient.bmi, other.patient.devices)
+
+
+def test_holm_steps_down() -> None:
+    assert holm([0.01, 0.5, 0.02]) == [0.03, 0.5, 0.04]
