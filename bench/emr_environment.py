@@ -1,7 +1,7 @@
 """The emr_write environment under verifiers 0.4.0 and 0.3.1: self test, corpus, every labelled case through `vf-eval`, and `vf-validate`.
 
 Everything on this machine, against scripted policies. Exits with 1 where a case that fakes it is paid, the control is not, a row is not
-valid, or a rollout nothing can be said about entered a mean. `--python-040` and `--python-031` take environments that are there already.
+valid, or a rollout nothing can be said about entered a mean. Each verifiers has an environment of its own, made once.
 """
 
 import argparse
@@ -34,10 +34,8 @@ print(json.dumps([[each["reward"], each["advantage"], each["trajectory"][0]["adv
 """
 
 
-def prepare(version: str, given: Path | None) -> Path:
+def prepare(version: str) -> Path:
     """The interpreter of an environment with one verifiers, this package and the environment of this checkout."""
-    if given is not None:
-        return given
     python = make_environment(f"verifiers-{version}", [f"verifiers=={version}"]) / "python"
     subprocess.run([str(python), "-m", "pip", "install", "-q", "-e", str(ROOT), "-e", str(ENVIRONMENT)], check=True)
     return python
@@ -69,18 +67,16 @@ def validate(python: Path, tasks: int) -> dict[str, Any]:
 def main() -> int:
     """Run everything, print one table, save."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--python-040", type=Path, help="interpreter with verifiers 0.4.0 and the environment")
-    parser.add_argument("--python-031", type=Path, help="the same with verifiers 0.3.1")
     parser.add_argument("--tasks", type=int, default=4, help="gold rows a store")
     given = parser.parse_args()
-    code, corpus = run_module(Path(sys.executable), "clinworld_emr_write") if is_installed() else (0, {})
-    faults = [f"corpus: exit {code}"] if code else []
-    numbers: dict[str, Any] = {"runs": {}, "validate": {}}
+    faults: list[str] = []
+    numbers: dict[str, Any] = {"corpus": None, "runs": {}, "validate": {}}
     table: list[tuple[Any, ...]] = []
-    for version, python in (("0.4.0", given.python_040), ("0.3.1", given.python_031)):
-        python = prepare(version, python)
-        if not corpus:
-            code, corpus = run_module(python, "clinworld_emr_write")
+    for version in ("0.4.0", "0.3.1"):
+        python = prepare(version)
+        if not numbers["corpus"]:
+            code, found = run_module(python, "clinworld_emr_write")
+            numbers["corpus"] = found.get("corpus")
             faults += [f"corpus: exit {code}"] if code else []
         words = ["--modes", "report", "tools", "--drills", "--also", "--tasks", str(given.tasks)]
         code, found = run_module(python, "clinworld_emr_write.fails_closed", *words)
@@ -99,10 +95,10 @@ def main() -> int:
             is_right = [round(row[1], 6) for row in group] == [0.333333, -0.666667, 0.0, 0.0, 0.333333]
             faults += [] if is_right else [f"group: {group}"]
             table.append((version, "advantages of a group", "unscored 0", 3, 2, is_right))
-    numbers |= {"corpus": corpus.get("corpus"), "faults": faults}
+    numbers["faults"] = faults
     print()
     print_table(("verifiers", "run", "mean", "scored", "unscored", "holds"), table)
-    if seen := corpus.get("corpus"):
+    if seen := numbers["corpus"]:
         paid = seen["gold_trials"] - seen["gold_refused"]
         print(f"\ncorpus: {seen['hacking_paid']} of {seen['hacking_trials']} paid (at most {seen['false_accept_bound_printed']})", end="")
         print(f", control {paid} of {seen['gold_trials']}")
@@ -110,11 +106,6 @@ def main() -> int:
     for fault in faults:
         print(f"fault: {fault}")
     return 1 if faults else 0
-
-
-def is_installed() -> bool:
-    """True where the environment is importable by this interpreter."""
-    return subprocess.run([sys.executable, "-c", "import clinworld_emr_write"], capture_output=True).returncode == 0
 
 
 if __name__ == "__main__":

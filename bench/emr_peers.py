@@ -139,10 +139,9 @@ def count(pairs: list[tuple[bool, bool]]) -> dict[str, int]:
 def main() -> int:
     """Judge, print one table, save; 1 where our verdict is not the truth."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--python", type=Path, help="interpreter with the kit")
     parser.add_argument("--most", type=int, default=3, help="longest sequence")
     given = parser.parse_args()
-    python = given.python or make_environment("openadapt-evals-0.98.0", [KIT]) / "python"
+    python = make_environment("openadapt-evals-0.98.0", [KIT]) / "python"
     numbers: dict[str, Any] = {"kit": KIT, "longest": given.most, "stores": {}}
     table: list[tuple[Any, ...]] = []
     is_sound = True

@@ -63,6 +63,7 @@ def main() -> None:
             if findings and len(shown[name]) < SHOWN:
                 hidden = f" with {premise.presenting.condition}" if premise.presenting else ""
                 shown[name].append(f"{premise.case_id}{hidden}: {findings[0]}")
+                print(f"{name}: {shown[name][-1]}", file=sys.stderr, flush=True)
         if (place + 1) % 1000 == 0:
             print(f"{place + 1} patients, {sum(with_finding.values())} with a finding", file=sys.stderr, flush=True)
     print_table(("check", "patients", "with a finding"), [(name, looked, with_finding[name]) for name in CHECKS])

@@ -323,4 +323,4 @@ def test_memory_does_not_grow_with_the_number_of_patients(tmp_path):
         assert process.returncode == 0
         return usage.ru_maxrss / 1024
 
-    assert peak_mb(1200) < peak_mb(400) + 25
+    assert peak_mb(3000) < peak_mb(1000) + 25

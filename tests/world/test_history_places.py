@@ -189,7 +189,7 @@ def test_no_two_rows_begin_alike_so_that_a_text_leads_back_to_one_row():
     assert len({row.text.zh for row in ROWS.values()}) == len(ROWS)
     assert not any(after.startswith(before) for before, after in pairwise(texts))
     for row in ROWS.values():
-        assert find_old_event(render_old_event(row, 0.4, 0.7, KNOWLEDGE), KNOWLEDGE) is row
+        assert find_old_event(render_old_event(row, 0.4, 0.7, KNOWLEDGE), KNOWLEDGE) == row
 
 
 def test_a_length_belongs_to_its_slot_and_not_to_its_row():

@@ -165,7 +165,7 @@ def replace_whole(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def _calm_collector() -> Iterator[None]:
-    """Without the garbage collector: patients hold no cycles, and looking for some again and again costs a tenth of the time."""
+    """Without the garbage collector until the end: looking for cycles, which patients do not hold, costs a tenth of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -173,6 +173,7 @@ def _calm_collector() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+            gc.collect()
 
 
 def digest_file(path: Path) -> str:

@@ -211,6 +211,8 @@ def find_results_without_a_draw(world: World) -> list[Finding]:
             found += [Finding("order", f"{series.name}, day {day}", "a result", "on a visit") for day in sorted(days - world.visits)]
             if record.specimens:
                 found += [Finding("order", f"{series.name}, day {day}", "a result", "with a specimen") for day in sorted(days - specimens)]
+    resulted = {day for series in record.series if series.setting == "laboratory" for day in series.days.tolist()}
+    found += [Finding("order", f"specimen, day {day}", "no result", "at least one") for day in sorted(specimens - resulted)]
     for what, days_of in (("specimen", [s.day for s in record.specimens]), ("finding", [f.day for f in record.findings])):
         found += [Finding("order", f"{what}, day {day}", "charted", "on a visit") for day in days_of if day not in world.visits]
     for name, listed in (("note", record.notes), ("order", record.prescriptions), ("pack", record.dispensing)):

@@ -21,9 +21,18 @@ from clinworld.packs.emr_write.episode import run_report
 from clinworld.packs.emr_write.report import parse_report
 from clinworld.packs.emr_write.store.protocol import OracleUnreadable, SeedRow
 
-VISIT, ORDER, VITAL = mockmed(), record("medication_request"), record("observation")
+VISIT, VITAL = mockmed(), record("observation")
 PATIENT, OTHER = VISIT.facts["person"].patient_id, VISIT.facts["mischief"].decoy[1]
-INSTRUCTION = actions(ORDER)[0]["fields"]["dosageInstruction"][0]
+
+
+def instruct(task):
+    """The first dosage instruction of an order."""
+    return actions(task)[0]["fields"]["dosageInstruction"][0]
+
+
+ORDERS = (record("medication_request", f"case{n}") for n in range(50))
+ORDER = next(order for order in ORDERS if instruct(order)["doseAndRate"][0]["doseQuantity"]["unit"] == "mg")
+INSTRUCTION = instruct(ORDER)
 AMOUNT = INSTRUCTION["doseAndRate"][0]["doseQuantity"]
 ACCENT = with_spec(VISIT, fields={"type": "Visite", "note": unicodedata.normalize("NFC", "à revoir")})
 LOOSE = with_spec(VISIT, is_self_correction_allowed=True)
