@@ -113,7 +113,7 @@ def run_peer(command: list[str], folder: Path, size: int, count: Callable[[Path]
 
 
 def measure_haenv(name: str, size: int, folder: Path) -> Run:
-    """Its own job of 20 cases, or the first of them; measurements are the readings in the payloads."""
+    """The `build` of its own job of 20 cases, its gates included; readings up to T, which is what it writes."""
     job = reference_jobs()["early_warning-20"]
     job = job if size > 1 else first_case(job, folder)
     command = [str(make_environment(name, [PEER]) / "haenv"), "--gen", "deterministic", "--offline", "build", str(job)]
@@ -157,8 +157,8 @@ PEERS: dict[str, tuple[Callable[[str, int, Path], Run], tuple[int, int]]] = {
 
 
 def compare_peers(ours: float) -> list[tuple[Any, ...]]:
-    """(program, version, measurements per CPU second, ours as a multiple of it) or what kept it from being measured."""
-    rows: list[tuple[Any, ...]] = [("clinworld", "this tree", round(ours), "")]
+    """(program, version, measurements per CPU second, ours as a multiple of it, what was run) or what kept it from being measured."""
+    rows: list[tuple[Any, ...]] = [("clinworld", "this tree", round(ours), "", "A cohort with daily streams; no gate is run on it.")]
     for name, (measure, sizes) in PEERS.items():
         try:
             runs = []
@@ -166,11 +166,11 @@ def compare_peers(ours: float) -> list[tuple[Any, ...]]:
                 with tempfile.TemporaryDirectory() as folder:
                     runs.append(measure(name, size, Path(folder)))
             rate = marginal(*runs)
-            rows.append((name, installed_version(name), round(rate), f"{ours / rate:,.0f}x"))
+            rows.append((name, installed_version(name), round(rate), f"{ours / rate:,.0f}x", measure.__doc__))
         except subprocess.CalledProcessError:
-            rows.append((name, "", "did not install", ""))
+            rows.append((name, "", "did not install", "", ""))
         except (RuntimeError, OSError) as problem:
-            rows.append((name, "", f"did not run: {problem}"[:80], ""))
+            rows.append((name, "", f"did not run: {problem}"[:80], "", ""))
     return rows
 
 
@@ -234,7 +234,7 @@ def main() -> None:
     peers = [] if options.without_peers else compare_peers(rate)
     if peers:
         print()
-        print_table(("program", "version", "measurements / CPU s", "clinworld"), peers)
+        print_table(("program", "version", "measurements / CPU s", "clinworld", "what"), peers)
     plot(daily, without, by_days)
     save("cohort", {"runs": rows, "rows_per_cpu_s": round(rate), "ms_by_days": by_days, "lines": fits, "peers": peers})
 

@@ -8,6 +8,8 @@ unmeasured. Where p is at most the limit, the permutations are raised so that Ho
 import argparse
 import sys
 import time
+from functools import partial
+from multiprocessing import Pool
 from typing import Any
 
 from common import print_table, save
@@ -24,6 +26,7 @@ from clinworld.world.plan_presenting import list_peers, plan_pair
 
 PERMUTATIONS, REFINED, LIMIT = 999, 19_999, 0.01
 MOST_TRIES = 5  # draws of a pair for each pair wanted
+WORKER: dict[str, Any] = {}  # knowledge, rng and job of a worker process
 
 
 def build_pairs(condition: str, pairs: int, job: Job, knowledge: Knowledge, rng: Rng) -> tuple[list[Record], list[Record]]:
@@ -52,30 +55,42 @@ def refine(checked: Checked, one: list[Record], other: list[Record], knowledge: 
     return find_fingerprint(read_marks([*one, *other], knowledge), REFINED).p
 
 
+def start(seed: str) -> None:
+    """What every worker keeps."""
+    WORKER.update(knowledge=load_knowledge(), rng=Rng(seed), job=drawn_job(seed))
+
+
+def measure(condition: str, *, pairs: int) -> dict[str, Any]:
+    """The row of one condition; without a p value where there are too few pairs."""
+    knowledge, began = WORKER["knowledge"], time.process_time()
+    one, other = build_pairs(condition, pairs, WORKER["job"], knowledge, WORKER["rng"])
+    row = {"condition": condition, "peers": len(list_peers(condition, knowledge)), "pairs": len(one)}
+    if len(one) < pairs:
+        return row
+    checked = check_fingerprint(one, other, knowledge, PERMUTATIONS, LIMIT)
+    row |= {**checked.found._asdict(), "p_refined": refine(checked, one, other, knowledge), "measured": checked.is_measured}
+    row |= {f"planted: {what}": {"mark": each.mark, "p": each.p} for what, each in checked.planted}
+    return {**row, "cpu_s": round(time.process_time() - began, 1)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=200, help="patients a side")
     parser.add_argument("--seed", default="fingerprint")
     parser.add_argument("--conditions", nargs="*", help="these only")
+    parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    knowledge, rng, job = load_knowledge(), Rng(options.seed), drawn_job(options.seed)
-    names = options.conditions or [
-        name for name, row in knowledge.conditions.items() if not row.is_name_only and list_peers(name, knowledge)
-    ]
+    knowledge = load_knowledge()
+    every = (name for name, row in knowledge.conditions.items() if not row.is_name_only and list_peers(name, knowledge))
+    names = options.conditions or list(every)
     rows: list[dict[str, Any]] = []
-    began = time.process_time()
-    for name in names:
-        one, other = build_pairs(name, options.pairs, job, knowledge, rng)
-        if len(one) < options.pairs:
-            print(f"{name}: only {len(one)} pairs", file=sys.stderr, flush=True)
-            continue
-        checked = check_fingerprint(one, other, knowledge, PERMUTATIONS, LIMIT)
-        found = checked.found
-        row = {"condition": name, "peers": len(list_peers(name, knowledge)), "pairs": len(one), **found._asdict()}
-        row |= {"p_refined": refine(checked, one, other, knowledge), "measured": checked.is_measured}
-        row |= {f"planted: {what}": {"mark": each.mark, "p": each.p} for what, each in checked.planted}
-        rows.append(row)
-        print(f"{name}: {found.detector} {found.auc:.3f} ({found.mark}), p {row['p_refined']:.4f}", file=sys.stderr, flush=True)
+    with Pool(options.workers, initializer=start, initargs=(options.seed,)) as pool:
+        for row in pool.imap(partial(measure, pairs=options.pairs), names):
+            if "p" in row:
+                rows.append(row)
+                print("{condition}: {detector} {auc:.3f} ({mark}), p {p_refined:.4f}".format(**row), file=sys.stderr, flush=True)
+            else:
+                print("{condition}: only {pairs} pairs".format(**row), file=sys.stderr, flush=True)
     adjusted = holm([row["p_refined"] for row in rows])
     for row, p in zip(rows, adjusted, strict=True):
         row["p_holm"] = p
@@ -87,7 +102,7 @@ def main() -> None:
     unmeasured = [row["condition"] for row in rows if not row["measured"]]
     print(f"\n{len(rows)} conditions with {options.pairs} patients a side (wanted: 80); p <= {LIMIT:g} in {len(small)} of them")
     print(f"({', '.join(small) or 'none'}), {LIMIT * len(rows):.1f} expected by chance; Holm <= {LIMIT:g}: {', '.join(told) or 'none'};")
-    print(f"a planted constant missed in: {', '.join(unmeasured) or 'none'}; {time.process_time() - began:.0f} CPU s")
+    print(f"a planted constant missed in: {', '.join(unmeasured) or 'none'}; {sum(row['cpu_s'] for row in rows):.0f} CPU s")
     save("fingerprint", {"permutations": PERMUTATIONS, "refined": REFINED, "limit": LIMIT, "small": small, "told": told, "rows": rows})
 
 

@@ -82,6 +82,9 @@ def find_result(name: str, day: int, patient: Examined) -> FindingResult | Unava
 def derive_findings(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng) -> tuple[FindingResult, ...]:
     """What the visits chart without anyone ordering it, by day and then in the order of the findings table. Pure."""
     patient = Examined(premise, course, knowledge, rng)
+    if _HOME not in course.levels:  # pressures taken at visits follow it; worked out once, not for each of them
+        levels = MappingProxyType({**course.levels, _HOME: _find_level(_HOME, patient)})
+        patient = patient._replace(course=replace(course, levels=levels))
     visits = draw_visits(premise, course, knowledge, rng).tolist()
     charted = []
     for name in knowledge.findings:
