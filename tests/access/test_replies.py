@@ -216,9 +216,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_replies_are_read_in_bounded_time_and_never_raise(name: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     answer = read(HOSTILE[name])
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0
     assert sum(len(found) for _, found in answer.left_out) < 100_000 and len(answer.unknown) <= 200
 
 

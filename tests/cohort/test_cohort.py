@@ -84,6 +84,7 @@ def test_a_patients_rows_do_not_depend_on_how_many_others_there_are_or_how_they_
     assert people == [person for person in read_people(six) if person["patient"] in places]
 
 
+@pytest.mark.slow
 def test_two_workers_write_the_bytes_that_one_writes(tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
     make(one, 3, shard_size=2)
@@ -177,6 +178,7 @@ def stopped(out: Path, after: int, **changes):
         build_cohort(out, plan(**changes), begin=begin)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_with_no_patient_lost_or_doubled(tmp_path):
     whole, out = tmp_path / "whole", tmp_path / "out"
     make(whole, 5, shard_size=2)

@@ -57,6 +57,7 @@ def test_bookkeeping_does_not_tell_a_condition_from_its_peers(condition: str) ->
     assert found.p > LIMIT, found
 
 
+@pytest.mark.slow
 def test_planted_constants_are_found_among_as_many_patients() -> None:
     one, other = ([record for condition in SOME for record in pairs_of(condition)[side]] for side in (0, 1))
     checked = check_fingerprint(one, other, KNOWLEDGE, PERMUTATIONS, LIMIT)

@@ -215,10 +215,10 @@ def test_missing_file_folder_and_binary_each_have_their_message(tmp_path: Path) 
     (tmp_path / "big.yaml").write_bytes(b"a: 1\n" * 2_000_000)
     messages = {}
     for name in ("nothing.yaml", ".", "bin.yaml", "big.yaml"):
-        started = time.perf_counter()
+        started = time.process_time()
         with pytest.raises(JobError) as caught:
             read_job(tmp_path / name, KNOWLEDGE)
-        assert time.perf_counter() - started < 1
+        assert time.process_time() - started < 1
         messages[name] = str(caught.value)
     assert "no such file" in messages["nothing.yaml"]
     assert "a folder" in messages["."]

@@ -211,6 +211,6 @@ def test_no_value_makes_an_episode_raise(value):
     '{"\\' * (MAX_BYTES // 3), '{"' + '\\"' * (MAX_BYTES // 2 - 2), "```" * 20_000,
 ])  # fmt: skip
 def test_a_hostile_text_of_full_size_is_done_with_at_once(text):
-    start = time.perf_counter()
+    start = time.process_time()
     assert isinstance(parse_report(text), Rejection)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
