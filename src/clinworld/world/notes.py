@@ -146,16 +146,17 @@ def _tell_harms(events: list[_Event], days: list[int], premise: Premise, knowled
 def _give_way(events: list[_Told], presented: list[_Told], premise: Premise, rng: Rng) -> list[_Told]:
     """The events without those in whose place the presenting condition is told: the number of notes must not tell which condition it is.
 
-    Each takes the place of a plain event of its source, whichever the case's draw says, or of another source where none is left.
+    Each takes the place of an event of its source, whichever the case's draw says: a plain one, else a look-alike, else one of another
+    source. Declared distractors stay.
     """
     if not presented:
         return events
     order = [events[place] for place in rng.at(premise.case_id, "notes", "gives_way").order(len(events))]
-    plain = [event for event in order if event.kind in ("benign", "life") and event.day <= premise.index_day]
+    free = [event for event in order if event.kind in ("benign", "life", "look_alike") and event.day <= premise.index_day]
     given: list[_Told] = []
     for note in presented:
-        left = [event for event in plain if event not in given]
-        given += sorted(left, key=lambda event: event.source != note.source)[:1]
+        left = [event for event in free if event not in given]
+        given += sorted(left, key=lambda event: (event.source != note.source, event.kind == "look_alike"))[:1]
     return [event for event in events if event not in given]
 
 

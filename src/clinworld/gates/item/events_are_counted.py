@@ -25,9 +25,9 @@ def check(case: CaseUnderCheck) -> Outcome:
     events: tuple[tuple[str, int, int], ...]
     events = ((f"everyday complaints up to day {day}", complaints, due), (f"life events up to day {day}", life, due_life))
     if premise.presenting:
-        # What is told of the presenting condition stands in the place of plain events, as long as there are any.
+        # What is told of the presenting condition stands in the place of events that were not declared, as long as there are any.
         total = complaints + life + by_t["presenting"]
-        full = due + due_life if by_t["benign"] + life else max(due + due_life, total)
+        full = due + due_life if complaints - by_t["distractor"] + life else max(due + due_life, total)
         events = ((f"events and presenting complaints up to day {day}", total, full),)
     counts = (
         *events,
