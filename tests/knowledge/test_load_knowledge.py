@@ -1,5 +1,6 @@
 """Reading knowledge: what loads, what is refused, and how the error helps."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -378,3 +379,17 @@ def test_a_cold_load_of_everything_costs_less_than_four_tenths_of_a_second_of_cp
 def test_the_data_stand_next_to_the_loader_and_every_csv_of_a_table_is_known() -> None:
     assert {shape.file for shape in TABLES.values()} <= {path.name for path in HERE.iterdir()}
     assert set(SOUND) == set(TABLES)
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_link_or_a_pipe_in_a_folder_from_outside_is_refused_unread(tmp_path, kind):
+    folder = tmp_path / "rows" / "conditions"
+    folder.mkdir(parents=True)
+    if kind == "link":
+        (tmp_path / "secret.txt").write_text("secret: words\n")
+        (folder / "x.yaml").symlink_to(tmp_path / "secret.txt")
+    else:
+        os.mkfifo(folder / "x.yaml")
+    with pytest.raises(KnowledgeError, match=r"x\.yaml: (a link|not a regular file);") as caught:
+        load_knowledge(tmp_path / "rows")
+    assert "words" not in str(caught.value)

@@ -26,6 +26,7 @@ Lengths = dict[str, dict[str, float]]
 
 SEED = "fingerprint"
 FOLDS = 5
+PAST = ("n_past_visits", "first_past_visit", "last_past_visit")
 SCALES = ("weight_clinic", "weight")
 BAND_KG = 2.0
 PLANTED_SHARE = 0.3
@@ -61,6 +62,10 @@ def read_marks(records: Sequence[Record], knowledge: Knowledge) -> Marks:
     rows = [_read_one(record, clinical, common) for record in records]
     names = sorted({name for row in rows for name in row})
     table = np.array([[row.get(name, 0.0) for row in rows] for name in names])
+    known = np.array([len(record.profile.known_conditions) for record in records])
+    for i in (i for i, name in enumerate(names) if name in PAST):
+        for number in np.unique(known).tolist():  # more documented conditions mean more visits; how many there are is clinical
+            table[i, known == number] -= table[i, known == number].mean()
     many = [i for i, values in enumerate(table) if len(np.unique(values)) > 2 and not names[i].startswith(WORDING)]
     middle = np.median(table[many], axis=1, keepdims=True)
     table = np.vstack([table, np.abs(table[many] - middle)])

@@ -313,6 +313,10 @@ def load_knowledge(extra: Path | None = None) -> Knowledge:
     for path in sorted(extra.iterdir()):
         if path.name not in known and not path.name.startswith("."):
             raise KnowledgeError(str(path), "not a knowledge file", allowed_values(known, most=40), nearest=nearest_match(path.name, known))
+    for path in sorted(extra.rglob("*")):
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            what = "a link" if path.is_symlink() else "not a regular file"
+            raise KnowledgeError(str(path), what, "regular files of the folder itself are read", do="Copy the file into the folder.")
     knowledge = Knowledge((HERE, extra.resolve()))
     if not any(knowledge.added.values()):
         raise KnowledgeError(
