@@ -134,7 +134,8 @@ def _calculate(row: Analyte, day: int, patient: Examined) -> FindingResult | Una
         values[name] = np.array([found.ticks / 10.0**found.decimals])
     age = (premise.patient.age_low + premise.patient.age_high) / 2
     result = float(formula.calculate(values, age, premise.patient.sex, patient.knowledge)[0])
-    return _print(row.id, day, result, row.decimals) if np.isfinite(result) else Unavailable(day, row.id, "out_of_domain")
+    is_possible = np.isfinite(result) and row.hard_low <= result <= row.hard_high  # the inputs' own noise may not make a whole of a part
+    return _print(row.id, day, result, row.decimals) if is_possible else Unavailable(day, row.id, "out_of_domain")
 
 
 def _find_stream(row: Stream, day: int, patient: Examined) -> FindingResult | Unavailable:

@@ -3,6 +3,7 @@
 A deleted row is not there: marking one is a removal, unmarking one an update, and a row made and marked within the episode is nothing.
 """
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -145,4 +146,6 @@ def _content(row: Row | None, layout: Layout, collection: str) -> Row | None:
     """What a row says, without the version and stamps that every write moves; None when it is not there."""
     if not is_live(row) or row is None:
         return None
-    return {name: value for name, value in row.items() if layout.owner(collection, name) != "server"}
+    own = {name: value for name, value in row.items() if layout.owner(collection, name) != "server"}
+    # The same text in another normal form is the same value, as it is where rows are compared.
+    return {name: unicodedata.normalize("NFC", value) if isinstance(value, str) else value for name, value in own.items()}
