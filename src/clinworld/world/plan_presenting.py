@@ -116,7 +116,10 @@ def _give(case: Case, condition: str, person: Person, knowledge: Knowledge, rng:
     )
     density, weeks = case.controls.event_density, case.controls.index_time_T / 7
     complaints, past = count_most_told(knowledge)
-    # So many everyday events that whatever a condition has to tell stands in the place of some of its own kind.
+    # So many everyday events that whatever a condition has to tell stands in the place of some of its own kind, beside the distractors.
+    if case.controls.distractor_level != "none":
+        row = "events_distractors_low" if case.controls.distractor_level == "low" else "events_distractors_high_most"
+        complaints += int(knowledge.parameter(row))
     density = replace(
         density,
         symptom_rate=max(density.symptom_rate, math.ceil(100 * complaints / weeks) / 100),
