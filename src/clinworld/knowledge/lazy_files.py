@@ -8,6 +8,8 @@ from clinworld.core.errors import KnowledgeError
 from clinworld.core.tables import read_text
 from clinworld.knowledge.shapes import Row
 
+ESCAPES = ("\\", "''")  # with these a text in a file may differ from the value it stands for
+
 
 class LazyFiles(Mapping[str, Row], Generic[Row]):
     """Rows by id, which is the name of the file; after them come `rows`, parsed already."""
@@ -16,7 +18,7 @@ class LazyFiles(Mapping[str, Row], Generic[Row]):
         self._paths, self._read = paths, read
         self._rows: dict[str, Row] = dict(rows)
         self._ids = dict.fromkeys((*paths, *rows))
-        self._folded: dict[str, str] = {}  # texts without case, of the files that were searched
+        self._folded: dict[str, str] = {}  # texts without case and line breaks, of the files that were searched
 
     def __getitem__(self, name: str) -> Row:
         if name not in self._rows:
@@ -33,18 +35,22 @@ class LazyFiles(Mapping[str, Row], Generic[Row]):
         return name in self._ids
 
     def containing(self, word: str) -> tuple[str, ...]:
-        """Ids of the files in whose text a word stands, whatever its case, without parsing any; the rows without a file are left out.
+        """Ids of the files that may hold a word, whatever its case and its line breaks, without parsing any.
 
-        A word that is broken over two lines or written with an escape is not seen.
+        A file with an escape may hold any word. The rows without a file are left out.
         """
-        wanted = word.casefold()
-        return tuple(name for name in self._paths if wanted in self._fold(name))
+        wanted = _fold(word)
+        return tuple(name for name in self._paths if wanted in self._text(name) or any(sign in self._text(name) for sign in ESCAPES))
 
     def without_a_file(self) -> tuple[str, ...]:
         """Ids of the rows that were parsed already."""
         return tuple(name for name in self._ids if name not in self._paths)
 
-    def _fold(self, name: str) -> str:
+    def _text(self, name: str) -> str:
         if name not in self._folded:
-            self._folded[name] = read_text(self._paths[name], KnowledgeError).casefold()
+            self._folded[name] = _fold(read_text(self._paths[name], KnowledgeError))
         return self._folded[name]
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.casefold().split())

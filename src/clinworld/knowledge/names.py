@@ -34,10 +34,8 @@ class NameIndex:
         wanted = name.strip().casefold()
         if wanted in self._ids:
             return self._ids[wanted]
-        if self._all is None and isinstance(self._rows, LazyFiles):
-            near = self._fold((*self._rows.containing(wanted), *self._rows.without_a_file())) if wanted else {}
-            if wanted in near:
-                return near[wanted]
+        if isinstance(self._rows, LazyFiles):
+            return self._fold((*self._rows.containing(wanted), *self._rows.without_a_file())).get(wanted) if wanted else None
         if self._all is None:
             self._all = self._fold(self._rows)
         return self._all.get(wanted)
