@@ -182,6 +182,7 @@ def test_json_is_one_document_although_the_agent_prints(job, tmp_path):
         assert said in done.stderr
 
 
+@pytest.mark.slow
 def test_an_agent_cannot_write_to_the_terminal(job, tmp_path):
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "run")}
     good = job()
@@ -195,7 +196,13 @@ def test_an_agent_cannot_write_to_the_terminal(job, tmp_path):
     assert done.returncode == 2 and r"\x1b[31mred\nnext" in done.stderr and "\x1b" not in done.stderr
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", ">/dev/full"])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "closed",
+    [pytest.param(">&-", marks=SLOW), pytest.param("2>&-", marks=SLOW), pytest.param(">&- 2>&-", marks=SLOW), "<&- >&- 2>&-", ">/dev/full"],
+)
 def test_closed_or_full_streams_raise_nothing(closed, job, tmp_path):
     command = f"{sys.executable} -m clinworld run {job()} --offline --quiet {closed}"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)

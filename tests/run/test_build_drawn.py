@@ -42,8 +42,21 @@ def test_a_job_of_one_drawn_item_yields_one(tmp_path):
         assert (summary.exit_code, summary.emitted) == (0, 1), (seed, summary.refusals())
 
 
-@pytest.mark.parametrize(("seed", "items"), [(1, 20), (2, 30), (3, 40), (4, 20), (5, 40), (6, 25)])
-@pytest.mark.parametrize("task", ["early_warning", pytest.param("tracking_review", marks=pytest.mark.slow)])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("seed", "items"),
+    [
+        (1, 20),
+        pytest.param(2, 30, marks=SLOW),
+        pytest.param(3, 40, marks=SLOW),
+        pytest.param(4, 20, marks=SLOW),
+        pytest.param(5, 40, marks=SLOW),
+        (6, 25),
+    ],
+)
+@pytest.mark.parametrize("task", ["early_warning", pytest.param("tracking_review", marks=SLOW)])
 def test_a_drawn_job_yields_as_many_items_as_asked_and_no_batch_gate_refuses_it(task, seed, items, tmp_path):
     summary = build(draw_job(tmp_path, items, seed=seed, task=task), tmp_path / "out")
     assert summary.batch_findings() == [] and (summary.exit_code, summary.emitted) == (0, items), summary.refusals()
