@@ -1,6 +1,7 @@
 """Rows that stand in one file each: which there are is known by their names, and each is read and parsed when first asked for."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Generic
 
@@ -18,7 +19,6 @@ class LazyFiles(Mapping[str, Row], Generic[Row]):
         self._paths, self._read = paths, read
         self._rows: dict[str, Row] = dict(rows)
         self._ids = dict.fromkeys((*paths, *rows))
-        self._folded: dict[str, str] = {}  # texts without case and line breaks, of the files that were searched
 
     def __getitem__(self, name: str) -> Row:
         if name not in self._rows:
@@ -40,16 +40,26 @@ class LazyFiles(Mapping[str, Row], Generic[Row]):
         A file with an escape may hold any word. The rows without a file are left out.
         """
         wanted = _fold(word)
-        return tuple(name for name in self._paths if wanted in self._text(name) or any(sign in self._text(name) for sign in ESCAPES))
+        escaped = self._escaped
+        if wanted not in self._whole:
+            return escaped
+        return tuple(name for name, text in self._folded.items() if wanted in text or name in escaped)
 
     def without_a_file(self) -> tuple[str, ...]:
         """Ids of the rows that were parsed already."""
         return tuple(name for name in self._ids if name not in self._paths)
 
-    def _text(self, name: str) -> str:
-        if name not in self._folded:
-            self._folded[name] = _fold(read_text(self._paths[name], KnowledgeError))
-        return self._folded[name]
+    @cached_property
+    def _folded(self) -> dict[str, str]:
+        return {name: _fold(read_text(path, KnowledgeError)) for name, path in self._paths.items()}
+
+    @cached_property
+    def _whole(self) -> str:
+        return "\n".join(self._folded.values())
+
+    @cached_property
+    def _escaped(self) -> tuple[str, ...]:
+        return tuple(name for name, text in self._folded.items() if any(sign in text for sign in ESCAPES))
 
 
 def _fold(text: str) -> str:
