@@ -15,11 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import PEER, ROOT, clinworld_bin, make_environment, print_table, reference_jobs, run_timed, save
+from common import PEER, RESULTS, ROOT, clinworld_bin, make_environment, print_table, reference_jobs, run_timed, save
 from peers import first_case
 
 TIMES = 2
 DAILY, WITHOUT = (125, 250, 500, 1000), (250, 500, 1000, 2000)
+MANY = (5_000, 50_000)  # without daily streams, once each: whether memory grows
 PATIENTS_BY_DAYS = 500
 PLOT = ROOT / "docs" / "images" / "cohort.png"
 
@@ -46,6 +47,14 @@ def measure_ours(patients: int, *, has_daily: bool, times: int = TIMES) -> Run:
             rows = json.loads((Path(folder) / "c" / "cohort.json").read_text())["counts"]["rows"]
             tries.append(Run(patients, rows, done.cpu_s, done.peak_mb))
     return min(tries, key=lambda run: run.cpu_s)
+
+
+def measure_memory(before: dict[str, Any] | None) -> dict[str, Any]:
+    """Peak memory of many patients; what an earlier run measured where it is not to be measured again (it takes minutes)."""
+    if before is not None:
+        return before
+    runs = [measure_ours(n, has_daily=False, times=1) for n in MANY]
+    return {"date": time.strftime("%Y-%m-%d"), "runs": [run._asdict() for run in runs]}
 
 
 def measure_days() -> dict[int, float]:
@@ -212,7 +221,9 @@ def plot(daily: list[Run], without: list[Run], by_days: dict[int, float]) -> Non
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--without-peers", action="store_true", help="leave out the peers")
+    parser.add_argument("--keep-memory", action="store_true", help="keep the peak memory of many patients that the last results hold")
     options = parser.parse_args()
+    written = json.loads((RESULTS / "cohort.json").read_text()) if options.keep_memory else {}
     daily = [measure_ours(n, has_daily=True) for n in DAILY]
     without = [measure_ours(n, has_daily=False) for n in WITHOUT]
     by_days = measure_days()
@@ -231,12 +242,15 @@ def main() -> None:
     print(f"\nrows per CPU second of a further patient with daily streams: {rate:,.0f} (wanted: 1,000,000)")
     for name, (slope, start, off) in fits.items():
         print(f"{name}: {slope:.3g} a unit + {start:.3g}, no point farther than {100 * off:.0f} % from the line")
+    memory = measure_memory(written.get("memory"))
+    for run in memory["runs"]:
+        print(f"{run['patients']:,} patients without daily streams: {run['peak_mb']:.0f} MB at most, {run['cpu_s']:.0f} s CPU")
     peers = [] if options.without_peers else compare_peers(rate)
     if peers:
         print()
         print_table(("program", "version", "measurements / CPU s", "clinworld", "what"), peers)
     plot(daily, without, by_days)
-    save("cohort", {"runs": rows, "rows_per_cpu_s": round(rate), "ms_by_days": by_days, "lines": fits, "peers": peers})
+    save("cohort", {"runs": rows, "rows_per_cpu_s": round(rate), "ms_by_days": by_days, "lines": fits, "memory": memory, "peers": peers})
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ from clinworld.knowledge.load import Knowledge, load_knowledge
 from clinworld.schema.premise import Premise
 from clinworld.world.job_case import default_case
 from clinworld.world.job_file import find_job, read_job
-from clinworld.world.levels import Treatment, derive_levels
+from clinworld.world.level_course import derive_levels
+from clinworld.world.level_motion import Treatment
 from clinworld.world.natural_course import NaturalPeople, derive_natural_weight, find_own_share, mean_habits_pct
 from clinworld.world.premise import derive_premise
 

@@ -19,7 +19,8 @@ from clinworld.gates.impossible import CHECKS, World, find_impossible
 from clinworld.knowledge.load import Knowledge, load_knowledge
 from clinworld.schema.job import Job
 from clinworld.schema.premise import Premise
-from clinworld.world.build import PARTS, build_world
+from clinworld.schema.record import PARTS
+from clinworld.world.build import build_world
 from clinworld.world.draw import draw_case
 from clinworld.world.plan_presenting import plan_presenting
 from clinworld.world.premise import check_premise, derive_premise

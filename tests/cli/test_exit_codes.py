@@ -74,6 +74,20 @@ def test_each_ending_has_its_documented_code(job, tmp_path, capsys, monkeypatch)
     assert run(capsys, "inputs", "drugs")[0] == 130
 
 
+def test_packs_of_both_kinds_are_listed(capsys):
+    code, out, _ = run(capsys, "inputs", "packs", "--json")
+    listed = {row["name"]: row for row in orjson.loads(out)["packs"]}
+    assert code == 0 and list(listed) == ["early_warning", "emr_write", "tracking_review"]
+    assert listed["early_warning"]["episodes"] == ["single", "rounds"] and "contents" not in listed["early_warning"]
+    assert listed["emr_write"]["contents"]["rules"] and "clinworld certify emr_write" in listed["emr_write"]["used_by"]
+
+
+def test_a_job_for_a_pack_without_questions_is_refused_with_its_line(job, capsys):
+    code, _, err = run(capsys, "build", job(GOOD.replace("early_warning", "emr_write")))
+    assert code == 2 and "line 3, task" in err and "record_writes" in err and "clinworld inputs packs" in err
+    assert "allowed: early_warning, tracking_review" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -101,6 +115,12 @@ def test_each_ending_has_its_documented_code(job, tmp_path, capsys, monkeypatch)
         (("run", "example-ew", "--rejudge", "--no-probes"), "together with --no-probes"),
         (("inputs", ""), "an empty name"),
         (("build", "example-ew", "--no-json"), "--no-json"),
+        (("build", "emr_write"), "`clinworld certify emr_write`"),
+        (("run", "emr_write", "--offline"), "environments/clinworld_emr_write"),
+        (("report", "emr_write"), "a pack of questions is needed here"),
+        (("verify", "emr_writ"), "no such job"),
+        (("verify", "emr_write", "--language", "zh"), "--language: 'zh' with the pack emr_write"),
+        (("verify", "emr_write", "--knowledge", "."), "--knowledge: not for emr_write"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_one_message_and_code_2(arguments, says, tmp_path, capsys, monkeypatch):

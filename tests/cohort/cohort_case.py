@@ -8,6 +8,7 @@ import numpy as np
 from clinworld.cohort.build import CohortSummary, Plan, build_cohort
 from clinworld.cohort.patient import Wanted
 from clinworld.core.text import Wording
+from clinworld.knowledge.load import load_knowledge
 from clinworld.schema.record import (
     Dispensing,
     FindingResult,
@@ -24,6 +25,7 @@ from clinworld.schema.record import (
 )
 
 SEED = "11"
+KNOWN = load_knowledge()
 
 
 def plan(patients: int = 4, **changes: Any) -> Plan:
@@ -43,7 +45,7 @@ def plan(patients: int = 4, **changes: Any) -> Plan:
 
 def make(out: Path, patients: int = 4, **changes: Any) -> CohortSummary:
     """A cohort in a folder."""
-    return build_cohort(out, plan(patients, **changes))
+    return build_cohort(out, plan(patients, **changes), knowledge=KNOWN)
 
 
 def read_rows(out: Path) -> Any:

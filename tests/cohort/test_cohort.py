@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -11,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cohort_case import SEED, files_of, keep, make, plan, read_people, read_rows, rows_of
+from cohort_case import KNOWN, SEED, files_of, keep, make, plan, read_people, read_rows, rows_of
 
 from clinworld.cohort import patient as patient_file
 from clinworld.cohort.build import build_cohort
@@ -22,7 +23,6 @@ from clinworld.core.digest import digest_value
 from clinworld.core.errors import PremiseConflict, StampMismatch, StoreError, UsageError
 from clinworld.core.rng import Rng
 from clinworld.core.store import hold_lock, read_json, write_json
-from clinworld.knowledge.load import load_knowledge
 from clinworld.packs.load import load_pack
 from clinworld.run.build import build_batch
 from clinworld.schema.premise import Conflict
@@ -31,14 +31,20 @@ from clinworld.world.job_file import read_job
 
 pq = pytest.importorskip("pyarrow.parquet", reason="cohorts need the extra `tables`")
 
-KNOWN = load_knowledge()
-
 
 @pytest.fixture(scope="module")
 def six(tmp_path_factory):
     """Six patients in one shard."""
     out = tmp_path_factory.mktemp("six")
     make(out, 6)
+    return out
+
+
+@pytest.fixture(scope="module")
+def two_shards(tmp_path_factory):
+    """Two patients without daily streams in a shard each."""
+    out = tmp_path_factory.mktemp("two_shards")
+    make(out, 2, shard_size=1, wanted=Wanted(has_daily=False))
     return out
 
 
@@ -175,7 +181,7 @@ def stopped(out: Path, after: int, **changes):
         return advance
 
     with pytest.raises(Stop):
-        build_cohort(out, plan(**changes), begin=begin)
+        build_cohort(out, plan(**changes), knowledge=KNOWN, begin=begin)
 
 
 @pytest.mark.slow
@@ -193,23 +199,23 @@ def test_a_stopped_run_goes_on_with_no_patient_lost_or_doubled(tmp_path):
 @pytest.mark.parametrize(
     "name", ["patients-00001.parquet", "people.parquet", "codes.csv", "cohort.json", ".shards.jsonl"], ids=lambda name: name.strip(".")
 )
-def test_a_lost_or_damaged_file_is_made_again(tmp_path, name):
-    make(tmp_path, 2, shard_size=1)
-    whole = files_of(tmp_path)
+def test_a_lost_or_damaged_file_is_made_again(two_shards, tmp_path, name):
+    whole, out = files_of(two_shards), tmp_path / "out"
+    shutil.copytree(two_shards, out)
     if name.startswith("patients"):
-        (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:-7])
+        (out / name).write_bytes((out / name).read_bytes()[:-7])
     elif name == "cohort.json":
-        write_json(tmp_path / name, {**read_json(tmp_path / name), "state": "building"})
+        write_json(out / name, {**read_json(out / name), "state": "building"})
     else:
-        (tmp_path / name).unlink()
-    make(tmp_path, 2, shard_size=1)
-    assert files_of(tmp_path) == whole
+        (out / name).unlink()
+    make(out, 2, shard_size=1, wanted=Wanted(has_daily=False))
+    assert files_of(out) == whole
 
 
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"patients": 3}, ("patients 2", "patients 3")),
+        ({"patients": 3}, ("patients 6", "patients 3")),
         ({"first": 5}, ("first 0", "first 5")),
         ({"shard_size": 7}, ("shard_size 1,000", "shard_size 7")),
         ({"seed": "12"}, ("seed_digest",)),
@@ -219,19 +225,17 @@ def test_a_lost_or_damaged_file_is_made_again(tmp_path, name):
     ],
     ids=str,
 )
-def test_going_on_with_other_arguments_is_refused_with_both_values(tmp_path, changes, says):
-    make(tmp_path, 2)
-    before = files_of(tmp_path)
+def test_going_on_with_other_arguments_is_refused_with_both_values(six, changes, says):
+    before = files_of(six)
     with pytest.raises(UsageError) as refused:
-        make(tmp_path, **{"patients": 2, **changes})
+        make(six, **{"patients": 6, **changes})
     assert all(part in str(refused.value) for part in says)
-    assert files_of(tmp_path) == before
+    assert files_of(six) == before
 
 
-def test_going_on_under_another_world_is_refused(tmp_path):
-    make(tmp_path, 1)
+def test_going_on_under_another_world_is_refused(six):
     with pytest.raises(StampMismatch, match=r"world 0000000000000000.*world 1111111111111111"):
-        make(tmp_path, 1, stamps={"world": "1" * 16})
+        make(six, 6, stamps={"world": "1" * 16})
 
 
 def test_a_second_writer_is_told_and_writes_nothing(tmp_path):

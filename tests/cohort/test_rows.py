@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
-from cohort_case import full_record, record_of, series
+from cohort_case import KNOWN, full_record, record_of, series
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clinworld.cohort.codes import code_by_id, describe_codes, drug_code
 from clinworld.cohort.rows import RowBlock
-from clinworld.knowledge.load import load_knowledge
-
-KNOWN = load_knowledge()
 
 
 def rows_from(*records, language=None):

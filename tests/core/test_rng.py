@@ -44,6 +44,15 @@ def test_interleaved_addresses_do_not_disturb_each_other():
     assert [int(first.words(1, start=i)[0]) for i in range(5) if second.chance() >= 0] == alone
 
 
+@pytest.mark.parametrize("n", [0, 1, 2, 7])
+def test_several_series_at_once_are_those_that_one_by_one_give(n):
+    rng = Rng("s")
+    paths = [("labs", "hba1c"), ("labs", "hba1c", 1), ("stream",)]
+    assert rng.first_words("c", paths, n).tolist() == [rng.at("c", *path).words(n).tolist() for path in paths]
+    assert rng.first_words("c", [], n).shape == (0, n)
+    assert rng.first_words("d", paths, 2).tolist() != rng.first_words("c", paths, 2).tolist()
+
+
 def test_normals_follow_the_normal_distribution_to_the_tails():
     words = Rng(3).at("c", "n").words(400_000)
     x = words_to_normal(words)

@@ -1,8 +1,10 @@
+from pathlib import Path
+
 import pytest
 
 from clinworld.core import tables
-from clinworld.core.errors import JobError, KnowledgeError
-from clinworld.core.tables import load_csv, load_yaml, parse_yaml, place_text
+from clinworld.core.errors import ClinworldError, JobError, KnowledgeError, nearest_match, shorten
+from clinworld.core.tables import load_csv, load_yaml, parse_yaml, place_text, read_text
 
 
 def test_plain_scalars_are_read_and_nothing_else_is_guessed():
@@ -68,7 +70,7 @@ def test_a_folder_and_a_missing_file_are_told_apart_and_the_nearest_file_is_name
     [
         ("id,nmae\na,b\n", "column 'nmae'.*Did you mean 'name'"),
         ("id\na\n", "no column 'name'"),
-        ("id,name\na\n", "line 2: 1 cells; the header has 2"),
+        ("id,name\na\n", "line 2: 1 cells; 2 cells, as in the header"),
         ('id,name\n"a,b\n', "not CSV"),
     ],
 )
@@ -83,3 +85,42 @@ def test_comment_lines_before_the_header_are_skipped_and_lines_stay_counted(tmp_
     path = tmp_path / "t.csv"
     path.write_text("# a canary\nid,name\na,b\n")
     assert load_csv(path, ("id", "name")) == [{"id": "a", "name": "b", "_row": "3"}]
+
+
+@pytest.mark.parametrize(("error", "told"), [(JobError, "`clinworld inputs jobs`"), (KnowledgeError, "`clinworld inputs KIND`")])
+def test_an_empty_file_is_told_where_filled_ones_of_its_kind_are_shown(error: type[ClinworldError], told: str, tmp_path: Path) -> None:
+    path = tmp_path / "empty"
+    path.write_text(" \n", encoding="utf-8")
+    with pytest.raises(error, match="an empty file") as caught:
+        read_text(path, error)
+    assert told in caught.value.do
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("# one\n# two\nid,nmae\n", "t.csv, line 3, header: column 'nmae'"),
+        ("id,name\na,b\n\nc,d\n", "line 3: an empty line; 2 cells, as in the header. Remove the line."),
+        ('id,name\n"a\nb",c\nd\n', "line 4: 1 cells"),
+        ("# nothing else\n", "no column 'id'"),
+        ("id,name,name\n", "column 'name' twice"),
+    ],
+)
+def test_a_line_of_a_table_is_counted_as_an_editor_counts_it(text: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(KnowledgeError) as caught:
+        load_csv(path, ("id", "name"))
+    assert told in str(caught.value)
+
+
+def test_a_place_that_is_not_written_has_the_line_of_the_place_around_it() -> None:
+    document = parse_yaml("a: 1\nb:\n  - {c: 2}\n", "t.yaml")
+    assert [document.line(place) for place in ((), ("a",), ("b", 0, "c"), ("b", 0, "d"), ("b", 5), ("z",))] == [1, 1, 3, 3, 2, 1]
+
+
+def test_what_was_found_is_quoted_short_however_long_it_is() -> None:
+    assert shorten("x" * 80) == repr("x" * 80)
+    for found in ("x" * 5_000_000, list(range(1_000_000)), {str(number): number for number in range(100_000)}, [["x" * 500] * 90]):
+        assert len(shorten(found)) < 200
+    assert nearest_match("x" * 5_000_000, ["xx"]) is None

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,8 @@ def test_a_row_is_found_again_by_arguments_that_went_through_json_and_its_id():
         ({"envs": ["mockmd"]}, "Did you mean 'mockmed'"),
         ({"envs": "mockmed"}, "a list of names"),
         ({"envs": []}, "at least one store"),
+        ({"envs": ["mockmed", "mockmed"]}, "each once"),
+        ({"num_tasks": 10**9}, "num_tasks"),
         ({"num_tasks": 0}, "num_tasks"),
         ({"num_tasks": "8"}, "num_tasks"),
         ({"seed": -1}, "seed"),
@@ -269,6 +272,38 @@ def test_a_conversation_that_is_abandoned_leaves_nothing_behind():
     STORES.close_session(session)
     STORES.close_session(STORES.open_session(row))
     assert play(row, gold_calls(row.task))[0].reward == 1.0
+
+
+WRONG = [
+    ("__main__", "--variants", "0"),
+    ("__main__", "--seed", "-1"),
+    ("fails_closed", "--tasks", "0"),
+    ("fails_closed", "--envs", "mockmd"),
+]
+
+
+@pytest.mark.parametrize(("module", "option", "value"), WRONG)
+def test_a_command_asked_for_what_cannot_be_ends_with_code_2_and_one_message(module, option, value, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", [module, option, value])
+    assert import_module(f"clinworld_emr_write.{module}").main() == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("rollouts", "holds"), [(8, True), (7, False), (0, False)])
+def test_a_run_of_vf_eval_that_lacks_a_rollout_does_not_hold(rollouts, holds, monkeypatch, tmp_path):
+    fails_closed = import_module("clinworld_emr_write.fails_closed")
+    row = {"ok": True, "rewards": {"verified": {"score": 1.0}}, "info": {"certification": {"verdict": "verified"}}}
+
+    def run(command, **_):
+        place = tmp_path / command[command.index("--run.name") + 1]
+        place.mkdir()
+        (place / "traces.jsonl").write_text(f"{json.dumps(row)}\n" * rollouts)
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(fails_closed, "version", lambda _: "0.4.0")
+    monkeypatch.setattr(fails_closed.subprocess, "run", run)
+    done = fails_closed._run("report control", "control", {"mode": "report", "envs": ["mockmed"], "num_tasks": 1}, "", tmp_path, 1.0)
+    assert (done.scored, done.holds) == (rollouts, holds)
 
 
 def test_self_test_and_corpus_hold():

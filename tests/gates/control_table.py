@@ -29,7 +29,7 @@ from gate_case import (
 
 from clinworld.core.rng import Rng
 from clinworld.gates.case import CaseUnderCheck
-from clinworld.schema.record import PastPrescription, Series
+from clinworld.schema.record import ChartFault, PastPrescription, Series, Specimen
 from clinworld.world.course import build_course
 from clinworld.world.dispensing import derive_dispensing
 from clinworld.world.history import draw_history
@@ -187,6 +187,15 @@ def rate_without_an_event() -> CaseUnderCheck:
 
 def artifact_without_a_reading() -> CaseUnderCheck:
     return with_gold(find_case("artifacts_act"), faults=())
+
+
+def laboratory_fault(*, has_specimen: bool = True, day_apart: int = 0) -> CaseUnderCheck:
+    """A case with a haemolysed sample of one result, `day_apart` days from it; without its specimen if asked."""
+    case = find_case("artifacts_act", lambda case: case.gold.chart.find("ldl_c") is not None)
+    day = int(series_of(case, "ldl_c").days[1])
+    drawn = (Specimen(day, 500, True, "hospital", "usual_analyser", ""),) if has_specimen else ()
+    fault = ChartFault("in_vitro_haemolysis", "ldl_c", (day + day_apart,), 4.0)
+    return with_gold(with_chart(case, specimens=drawn), faults=(*case.gold.faults, fault))
 
 
 def smoothed_spike() -> CaseUnderCheck:
@@ -380,6 +389,8 @@ ALSO_FAILS: tuple[tuple[str, Make], ...] = (
     ("drug_is_indicated", lambda: with_premise(find_case("drug_is_indicated"), drug="allopurinol")),
     ("gold_is_visible", trap_after_the_last_day),
     ("texts_clean", lambda: replace_text(find_case("texts_clean", job_name=ROUNDS), lambda text: text + "伪差\n")),
+    ("artifacts_act", partial(laboratory_fault, has_specimen=False)),
+    ("artifacts_act", partial(laboratory_fault, day_apart=1)),
     ("view_is_the_chart", lambda: with_item(find_case("view_is_the_chart"), index_day=30)),
     ("view_is_the_chart", lambda: with_gold(find_case("view_is_the_chart"), item_id="0" * 12)),
     ("probes_follow_the_record", one_question_twice),

@@ -1,8 +1,8 @@
 from importlib import import_module
 
 import pytest
-from control_table import ALSO_FAILS, FAILS, PASSES
-from gate_case import cases, run
+from control_table import ALSO_FAILS, FAILS, PASSES, laboratory_fault
+from gate_case import cases, run, with_gold
 
 from clinworld.gates.run_gates import find_gate, gate_names
 from clinworld.knowledge.load import load_knowledge
@@ -33,6 +33,11 @@ def test_each_item_gate_fails_the_control_that_must_fail_and_names_itself(gate):
 @pytest.mark.parametrize(("gate", "make"), ALSO_FAILS, ids=[f"{gate}-{i}" for i, (gate, _) in enumerate(ALSO_FAILS)])
 def test_item_gates_fail_their_further_controls(gate, make):
     assert run(gate, make()).findings
+
+
+def test_a_fault_of_a_charted_specimen_needs_no_plan_and_is_looked_at():
+    plain, faulty = run("artifacts_act", with_gold(laboratory_fault(), faults=())), run("artifacts_act", laboratory_fault())
+    assert faulty.findings == () and faulty.checked == plain.checked + 1
 
 
 def test_every_control_in_the_table_belongs_to_a_gate_and_every_gate_has_both():

@@ -9,7 +9,7 @@ from clinworld.gates.run_gates import check_batch, gate_names
 from clinworld.packs.load import pack_names
 from clinworld.schema.finding import GateResult
 
-OF_OTHER_PARTS = {"dispensing_follows_orders", "history_is_possible"}  # no pack's record has these parts yet
+OF_OTHER_PARTS = {"dispensing_follows_orders", "history_is_possible"}  # no packaged pack's record has these parts
 
 
 def states(results: list[GateResult]) -> dict[str, set[str]]:

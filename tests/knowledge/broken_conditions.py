@@ -129,7 +129,7 @@ BROKEN = [
     ("check_ages", "ages_in_order", condition("[18, 60]", "[60, 18]"), "conditions/sample.yaml"),
     ("check_levels", "level_is_usable", condition("mean: 5.5", "mean: 6.5"), "mean 6.5"),
     ("check_levels", "level_is_usable", condition("low: 5,", "low: 1,"), "inside 3 to 20"),
-    ("check_levels", "level_is_usable", condition("has_physiology: true", "has_physiology: false"), "False with 1 levels"),
+    ("check_levels", "level_is_usable", condition("has_physiology: true", "has_physiology: false"), "false with 1 levels"),
     ("check_diagnostic_limits", "diagnosis_holds", condition("high: 6,", "high: 6.5,"), "type_2_diabetes would be diagnosed"),
     ("check_languages", "both_languages_native", condition(ZH["thin_skin"], "thin"), "look_alikes[0].discriminator"),
 ]

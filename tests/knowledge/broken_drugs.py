@@ -5,6 +5,7 @@ from extra_rows import ZH
 
 # the check's function, the finding's name, what is broken, what the finding must name
 BROKEN = [
+    ("check_reviews", "review_is_shown", drug("clinical_review: none", "clinical_review: signed"), "none or pending"),
     (
         "check_sources",
         "source_exists",
@@ -49,5 +50,5 @@ BROKEN = [
     ("check_protocols", "subject_exists", protocol("[potassium]", "[potasium]"), "nearest: 'potassium'"),
     ("check_protocols", "fact_resolves", protocol("fact: potassium", "fact: potasium"), "nearest: 'potassium'"),
     ("check_protocols", "threshold_in_domain", protocol("6.5", "65"), "what potassium can be"),
-    ("check_codes", "code_stands_for_one_thing", drug("ladder:", 'rxcui: "6809"\nladder:'), "taken by drugs/metformin.yaml"),
+    ("check_codes", "code_stands_for_one_thing", drug("ladder:", 'rxcui: "6809"\nladder:'), "drugs/metformin.yaml has it already"),
 ]

@@ -16,25 +16,25 @@ BROKEN = [
         "check_wordings_mean_one_thing",
         "wording_means_one_thing",
         row("symptoms", wordings_en=SAID_EN.replace("My elbows are like ice", "my elbows, feel cold")),
-        "said already by",
+        "words of its own",
     ),
     (
         "check_wordings_mean_one_thing",
         "wording_means_one_thing",
         row("symptoms", wordings_zh=SAID_ZH.replace(ZH["say_one"], ZH["tired"])),
-        "symptoms.csv (tired), wordings_zh",
+        "wordings_zh in row tired of symptoms.csv",
     ),
     (
         "check_wordings_name_nothing",
         "wording_names_nothing",
         both(row("symptoms", wordings_en=SAID_EN.replace("cold", "sampled sample")), condition("tired", "sample")),
-        "which names conditions sample",
+        "conditions/sample.yaml, in wordings",
     ),
     (
         "check_wordings_name_nothing",
         "wording_names_nothing",
         both(row("symptoms", wordings_zh=SAID_ZH.replace(ZH["say_one"], ZH["say_one"] + ZH["name"])), drug("nausea", "sample")),
-        "which names drugs sample",
+        "drugs/sample.yaml, in wordings",
     ),
     (
         "check_wordings_name_nothing",
@@ -44,6 +44,12 @@ BROKEN = [
             drug("names:", "aliases: [TB]\nnames:", "symptom: nausea", "symptom: sample"),
         ),
         "no word 'TB'",
+    ),
+    (
+        "check_wordings_name_nothing",
+        "wording_names_nothing",
+        condition("names:", f"aliases: [{ZH['tired']}]\nnames:"),
+        "conditions/sample.yaml, names",
     ),
     (
         "check_wordings_fit_the_teller",

@@ -5,7 +5,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from clinworld.core.tables import load_csv
+from clinworld.knowledge.check import check_knowledge
 from clinworld.knowledge.csv_tables import TABLES
+from clinworld.knowledge.faults import make_error
 from clinworld.knowledge.load import FILE_KINDS, HERE, KINDS, Knowledge, load_knowledge
 
 FOLDER = Path(__file__).parent
@@ -152,6 +154,14 @@ def read_with(folder: Path) -> Knowledge:
             knowledge.table(kind)._rows.update(own.table(kind)._rows)
         elif kind not in knowledge.added:
             knowledge.__dict__[kind] = own.table(kind)
+    return knowledge
+
+
+def load_with(folder: Path) -> Knowledge:
+    """As `load_knowledge`, without reading the package's own rows again."""
+    knowledge = read_with(folder)
+    for finding in check_knowledge(knowledge):
+        raise make_error(finding, knowledge)
     return knowledge
 
 

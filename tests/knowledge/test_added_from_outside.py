@@ -6,12 +6,18 @@ from pathlib import Path
 import orjson
 import pytest
 from break_rows import condition, drug, row
-from extra_rows import ZH, add_row, read_package
+from extra_rows import PROTOCOL, ZH, add_row, read_package
 
 from clinworld.cli.main import main
+from clinworld.core.rng import Rng
 from clinworld.knowledge.listing import count_kinds, list_rows
 from clinworld.knowledge.load import HERE, Knowledge, load_knowledge
 from clinworld.schema.item import item_from_row
+from clinworld.schema.record import FindingResult
+from clinworld.world.condition_findings import Examined, find_test
+from clinworld.world.course import build_course
+from clinworld.world.job_file import read_job
+from clinworld.world.premise import derive_premise
 
 NAMES = {"en": "Cold elbow disease", "zh": ZH["say_one"]}
 JOB = """
@@ -46,7 +52,7 @@ CONDITION_LINES = {
     "id:": "id: cold_elbow",
     "names:": f"names: {{en: {NAMES['en']}, zh: {NAMES['zh']}}}",
     "aliases:": "aliases: []",
-    "signals:": "signals: [weight, weight_clinic, elbow_factor]",
+    "signals:": "signals: [weight, weight_clinic, elbow_factor, elbow_chill]",
 }
 MISTAKES = [
     (row("events", shadows="sleep_declin"), "'sleep_decline'"),
@@ -79,6 +85,9 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add_row(folder, "streams", id="elbow_chill", name_en="Elbow chill", name_zh=ZH["say_three"])
     add_row(folder, "tests", id="elbow_test", name_en="Elbow test", name_zh=ZH["say_four"], measures="elbow_factor", alternatives="")
     add_row(folder, "events", id="saw_a_film", weight="100", shadows="")
+    alarm = PROTOCOL.replace("sample", "elbow_alarm").replace("potassium", "elbow_factor")
+    (folder / "protocols").mkdir()
+    (folder / "protocols" / "elbow_alarm.yaml").write_text(alarm, encoding="utf-8")
     copy_file(folder, "drugs", "metformin", DRUG_LINES)
     copy_file(folder, "conditions", "obesity", CONDITION_LINES)
     path = folder / "conditions" / "cold_elbow.yaml"
@@ -96,7 +105,7 @@ def knowledge(outside: Path) -> Knowledge:
     ("kind", "name"),
     [
         *(("conditions", "cold_elbow"), ("drugs", "elbowmab"), ("analytes", "elbow_factor")),
-        *(("streams", "elbow_chill"), ("tests", "elbow_test"), ("events", "saw_a_film")),
+        *(("streams", "elbow_chill"), ("tests", "elbow_test"), ("events", "saw_a_film"), ("protocols", "elbow_alarm")),
     ],
 )
 def test_what_was_added_is_listed_and_counted(kind: str, name: str, outside: Path, knowledge: Knowledge) -> None:
@@ -105,17 +114,29 @@ def test_what_was_added_is_listed_and_counted(kind: str, name: str, outside: Pat
     assert counted[kind] == len(read_package().table(kind)) + 1
 
 
-def test_the_command_lists_what_was_added(outside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["inputs", "tests", "--json", "--knowledge", str(outside)]) == 0
-    assert "elbow_test" in [row["id"] for row in orjson.loads(capsys.readouterr().out)["rows"]]
+@pytest.mark.parametrize(("kind", "name"), [("tests", "elbow_test"), ("protocols", "elbow_alarm")])
+def test_the_command_lists_what_was_added(kind: str, name: str, outside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inputs", kind, "--json", "--knowledge", str(outside)]) == 0
+    assert name in [row["id"] for row in orjson.loads(capsys.readouterr().out)["rows"]]
+
+
+@pytest.mark.parametrize(("language", "shown", "hidden"), [("en", "Elbow test", ZH["say_four"]), ("zh", ZH["say_four"], "Elbow test")])
+def test_a_list_in_one_language_shows_no_name_in_the_other(
+    language: str, shown: str, hidden: str, outside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["inputs", "tests", "--language", language, "--knowledge", str(outside)]) == 0
+    out = capsys.readouterr().out
+    assert shown in out and hidden not in out
 
 
 def test_what_was_added_has_pages_that_lead_to_each_other(outside: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "pages"
     assert main(["inputs", "--pages", str(folder), "--knowledge", str(outside)]) == 0
     capsys.readouterr()
-    for path, link in (("drugs/elbowmab", "conditions/cold_elbow"), ("conditions/cold_elbow", "analytes/elbow_factor")):
+    links = [("drugs/elbowmab", "conditions/cold_elbow"), ("conditions/cold_elbow", "analytes/elbow_factor")]
+    for path, link in (*links, ("protocols/elbow_alarm", "analytes/elbow_factor"), ("tests/elbow_test", "analytes/elbow_factor")):
         assert f"](../{link}.md)" in (folder / f"{path}.md").read_text(encoding="utf-8")
+    assert "Elbow chill" in (folder / "conditions" / "cold_elbow.md").read_text(encoding="utf-8"), "a stream has no page of its own"
     assert "](../tests/elbow_test.md)" in (folder / "analytes" / "elbow_factor.md").read_text(encoding="utf-8")
 
 
@@ -133,6 +154,18 @@ def test_what_was_added_is_built(outside: Path, tmp_path: Path, capsys: pytest.C
     assert {"conditions:cold_elbow", "drugs:elbowmab", "analytes:elbow_factor", "streams:elbow_chill"} <= set(item["rows_used"])
     assert "events:saw_a_film" in item["rows_used"]
     assert any(note.text.en == "Saw a film" for note in record.notes)
+
+
+def test_an_added_test_can_be_ordered_and_shows_the_level_of_the_added_analyte(outside: Path, knowledge: Knowledge, tmp_path: Path) -> None:
+    path = tmp_path / "outside.yaml"
+    path.write_text(JOB, encoding="utf-8")
+    job = read_job(path, knowledge)
+    rng = Rng(job.seed)
+    premise = derive_premise(job.cases[0], job, knowledge, rng)
+    [result] = find_test("elbow_test", 30, Examined(premise, build_course(premise, knowledge, rng), knowledge, rng))
+    assert isinstance(result, FindingResult)
+    assert result.name == "elbow_factor" and result.ticks is not None
+    assert 40 <= result.ticks <= 120, "the level that the added condition's file gives, at one decimal, with its noise"
 
 
 @pytest.mark.slow

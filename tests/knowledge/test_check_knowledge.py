@@ -8,15 +8,18 @@ import broken_drugs
 import broken_rows
 import broken_words
 import pytest
-from extra_rows import DRUG, FILES, SOUND, add_file, add_row, read_with
+from break_rows import condition, drug, protocol, row
+from extra_rows import DRUG, FILES, SOUND, add_file, add_row, load_with, read_with
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import assert_whole, line_of
 
 from clinworld.core.errors import KnowledgeError
 from clinworld.knowledge import check as checks
 from clinworld.knowledge.check import CHECKS, check_knowledge
 from clinworld.knowledge.check_names import has_loinc_check_digit
 from clinworld.knowledge.check_rules import check_protocols
+from clinworld.knowledge.faults import make_error
 from clinworld.knowledge.load import load_knowledge
 
 LOOKED_AT_BY_RULES = ("analytes", "streams", "findings", "rule_facts")  # reading the protocols again takes longest of all checks
@@ -44,12 +47,63 @@ def test_sound_added_files_have_no_finding(tmp_path: Path) -> None:
 def test_a_row_broken_in_one_place_is_found_by_its_check(
     function: str, name: str, broken: Callable[[Path], Path], told: str, tmp_path: Path
 ) -> None:
-    findings = list(getattr(checks, function)(read_with(broken(tmp_path))))
+    knowledge = read_with(broken(tmp_path))
+    findings = list(getattr(checks, function)(knowledge))
     assert findings
+    for finding in findings:
+        assert_whole(make_error(finding, knowledge))
     text = "\n".join(str(finding) for finding in findings if finding.check == name)
     assert told in text
     assert "sample" in text
     assert str(tmp_path) in text
+
+
+# what is broken, what must stand in the line that the message names, what the message must say
+LINES = [
+    (condition("{item: alt, moves", "{item: altt, moves"), "item: altt", "Did you mean 'alt'?"),
+    (condition("[tired, headache]", "[tired, hedache]"), "hedache", "Did you mean 'headache'?"),
+    (condition("condition: hypothyroidism", "condition: hypothyroidsm"), "hypothyroidsm", "Did you mean 'hypothyroidism'?"),
+    (condition("condition: hypothyroidism", "condition: cushing"), "look_alikes:", "1 look-alikes; expected: at least 2"),
+    (condition("  - {id: head_first, opens_with: headache, then: [tired, dry_skin], tempo: weeks}\n", ""), "presentations:", "at least 3"),
+    (condition("size: mild", "size: none"), "size: none", "a size where it moves"),
+    (
+        condition("clinical_review: none", "clinical_review: signed"),
+        "clinical_review",
+        "none or pending: a signature needs who signed and when",
+    ),
+    (drug("clinical_review: none", "clinical_review: signed"), "clinical_review", "Write none, or pending."),
+    (drug("[5, 10, 20]", "[5, 20, 10]"), "ladder:", "10 after 20; expected: doses that rise from above 0; the full ladder: 5, 20, 10"),
+    (drug("[5, 10, 20]", "[-5, 10, 20]"), "ladder:", "ladder[0]: found -5; allowed: 0 or more"),
+    (drug("symptom: nausea", "symptom: nausia"), "symptom: nausia", "Did you mean 'nausea'?"),
+    (drug("fact: egfr", "fact: egfrr"), "fact: egfrr", "Did you mean 'egfr'?"),
+    (protocol("fact: potassium", "fact: potasium"), "fact: potasium", "an analyte, stream, finding or rule fact: "),
+    (protocol("source: authored", "source: authord"), "authord", "an id of a source: "),
+    (row("devices", source="authord"), "sample,", "Did you mean 'authored'?"),
+    (row("parameters", status="recalled"), "sample,", "found recalled; expected: authored, as its source authored is authored"),
+    (row("analytes", loinc="4548-5"), "sample,", "expected: 4548-4, with the right check digit"),
+    (row("analytes", loinc="HbA1c"), "sample,", "digits, a dash, a check digit"),
+    (row("findings", aliases="HbA1c"), "sample,", "'HbA1c'; expected: a name of its own: row hba1c of analytes.csv has it already"),
+]
+
+
+@pytest.mark.parametrize(("broken", "line", "told"), LINES, ids=[told[:40] for _, _, told in LINES])
+def test_a_message_names_the_line_in_which_the_fault_stands(broken: Callable[[Path], Path], line: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(KnowledgeError) as caught:
+        load_with(broken(tmp_path))
+    assert_whole(caught.value)
+    assert told in str(caught.value)
+    assert line in line_of(caught.value)
+
+
+def test_a_pending_review_from_outside_is_taken(tmp_path: Path) -> None:
+    folder = add_file(tmp_path, "drugs", DRUG, ("clinical_review: none", "clinical_review: pending"))
+    assert load_with(folder).drugs["sample"].clinical_review == "pending"
+
+
+def test_of_two_rows_with_one_name_the_added_one_is_wrong_whatever_its_kind(tmp_path: Path) -> None:
+    with pytest.raises(KnowledgeError, match="row hba1c of analytes.csv") as caught:
+        load_with(add_row(tmp_path, "streams", aliases="HbA1c"))
+    assert caught.value.where.startswith(str(tmp_path))
 
 
 @pytest.mark.parametrize("broken", [table.BROKEN[-1][2] for table in (broken_rows, broken_conditions, broken_drugs, broken_words)])

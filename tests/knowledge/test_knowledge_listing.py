@@ -6,11 +6,16 @@ import pytest
 from extra_rows import add_row, read_with
 
 from clinworld.core.errors import UsageError
+from clinworld.core.text import LANGUAGES
 from clinworld.knowledge.listing import KINDS, count_kinds, count_statuses, list_rows
 from clinworld.knowledge.load import Knowledge, load_knowledge
 from clinworld.knowledge.rows import STATUSES
 
 KNOWLEDGE = load_knowledge()
+
+
+def has_han(text: str) -> bool:
+    return any("\u3400" <= letter <= "\u9fff" for letter in text)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -95,3 +100,27 @@ def test_an_added_row_counts_in_the_shares(tmp_path: Path) -> None:
     added = read_with(add_row(tmp_path, "contexts"))
     assert authored("contexts", added) == authored("contexts", KNOWLEDGE) + 1
     assert authored("all", added) == authored("all", KNOWLEDGE) + 1
+
+
+JOINED = ("comorbidities", "factor_effects", "correlations", "event_effects", "couplings", "symptom_shadows")
+IN_ENGLISH_ALONE = ("sources", "parameters")  # citations, and what a number of the world is for
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in IN_ENGLISH_ALONE])
+def test_every_row_of_a_kind_has_a_chinese_name(kind: str) -> None:
+    spoken = [row.names for row in list_rows(kind, KNOWLEDGE)]
+    assert all(has_han(name.zh) or name.zh == name.en for name in spoken)
+    assert sum(has_han(name.zh) for name in spoken) > 0.9 * len(spoken)
+    if kind in JOINED:
+        assert not any(has_han(name.en) for name in spoken)
+
+
+@pytest.mark.parametrize("kind", ["symptoms", "conditions", "protocols"])
+def test_texts_of_a_row_are_in_the_language_asked_for(kind: str) -> None:
+    shown = {
+        language: " ".join(f"{value.value}" for row in list_rows(kind, KNOWLEDGE, language) for value in row.values)
+        for language in LANGUAGES
+    }
+    aliases = "".join(alias for row in KNOWLEDGE.table(kind).values() for alias in getattr(row, "aliases", ()))
+    assert has_han(shown["zh"])
+    assert {letter for letter in shown["en"] if has_han(letter)} <= set(aliases)

@@ -24,7 +24,7 @@ def test_a_disease_gives_the_starting_level_of_everything_the_routine_panel_and_
 ) -> None:
     row = knowledge.conditions[disease]
     given = {level.item for level in row.levels}
-    derived = {key for key, analyte in knowledge.analytes.items() if analyte.derived_by} | {"weight", "weight_clinic"}
+    derived = {key for key, each in {**knowledge.streams, **knowledge.analytes}.items() if each.derived_by} | {"weight", "weight_clinic"}
     assert set(PANEL) <= given
     assert set(row.signals) <= given | derived
 

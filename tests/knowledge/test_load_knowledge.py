@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from extra_rows import CONDITION, DRUG, FILES, PROTOCOL, SOUND, ZH, add_file, add_row, read_table, read_with
+from messages import assert_whole
 
 from clinworld.core.errors import KnowledgeError, UsageError
 from clinworld.knowledge import load
@@ -185,7 +186,7 @@ TYPOS = [
     ("streams", "setting", "hom", "'home'"),
     ("streams", "p_present", "1.2", "0 to 1"),
     ("streams", "lag1", "1.5", "-0.99 to 0.99"),
-    ("streams", "sd_within", "-1", "0 to"),
+    ("streams", "sd_within", "-1", "0 or more"),
     ("events", "kind", "lif", "benign, life"),
     ("events", "axis", "seasons", "'season'"),
     ("events", "sex", "X", "F, M"),
@@ -224,6 +225,7 @@ def test_a_wrong_cell_names_file_row_cell_and_what_is_allowed(kind: str, cell: s
     with pytest.raises(KnowledgeError) as caught:
         read_with(add_row(tmp_path, kind, **{cell: written})).table(kind)
     message = str(caught.value)
+    assert_whole(caught.value)
     assert message.startswith(str(tmp_path))
     assert ".csv, line 2" in message
     assert cell in message
@@ -238,7 +240,7 @@ def test_a_text_in_one_language_only_is_refused(tmp_path: Path) -> None:
 def test_a_wrong_column_names_the_nearest(tmp_path: Path) -> None:
     path = add_row(tmp_path, "devices") / "devices.csv"
     path.write_text(path.read_text(encoding="utf-8").replace("reports", "report"), encoding="utf-8")
-    with pytest.raises(KnowledgeError, match=f"{path}, header.*'reports'"):
+    with pytest.raises(KnowledgeError, match=f"{path}, line 1, header.*'reports'"):
         load_knowledge(tmp_path)
 
 
@@ -271,7 +273,7 @@ YAML_TYPOS = [
     ("conditions", CONDITION, ("is_primary: true", "is_primary: 1"), "true, false"),
     ("conditions", CONDITION, ("age_years: [18, 60]", "age_years: 18"), "two ages"),
     ("conditions", CONDITION, ("age_years: [18, 60]", "age_years: [18, 160]"), "0 to 120"),
-    ("conditions", CONDITION, ("sd: 0.2", "sd: -0.2"), "0 to"),
+    ("conditions", CONDITION, ("sd: 0.2", "sd: -0.2"), "0 or more"),
     ("conditions", CONDITION, ("discriminator", "discriminater"), "'discriminator'"),
     ("conditions", CONDITION, ("signals: [hba1c]", "signals: [1]"), "words are expected"),
     ("conditions", CONDITION, ("is_primary", "is_secondary"), "allowed"),
@@ -303,6 +305,7 @@ def test_a_wrong_key_or_value_of_a_file_names_file_and_line(kind: str, text: str
         _ = knowledge.table(kind)["sample"]
     assert f"{kind}/sample.yaml, line " in str(caught.value)
     assert told in str(caught.value)
+    assert_whole(caught.value)
 
 
 def test_an_error_in_a_file_names_the_line_it_stands_in(tmp_path: Path) -> None:
@@ -315,7 +318,7 @@ def test_an_error_in_a_file_names_the_line_it_stands_in(tmp_path: Path) -> None:
 
 def test_a_condition_without_findings_and_not_all_normal_is_refused(tmp_path: Path) -> None:
     kept = [line for line in CONDITION.splitlines() if "trajectory" not in line and line != "findings:"]
-    with pytest.raises(KnowledgeError, match="none of them.*exactly one of: findings, all_normal"):
+    with pytest.raises(KnowledgeError, match="neither findings nor all_normal.*exactly one of: findings, all_normal"):
         _ = read_with(add_file(tmp_path, "conditions", "\n".join(kept))).conditions["sample"]
 
 
@@ -346,7 +349,9 @@ def test_a_name_parses_only_files_that_may_have_it(kind: str, name: str, most: i
     assert len(parsed) <= most
 
 
-@pytest.mark.parametrize("written", ["Chilly\n  elbow", "'Chilly elbow'", '"Chilly\\x20\\u0065lbow"', '"Chilly \\\n    elbow"', "chilly ELBOW"])
+@pytest.mark.parametrize(
+    "written", ["Chilly\n  elbow", "'Chilly elbow'", '"Chilly\\x20\\u0065lbow"', '"Chilly \\\n    elbow"', "chilly ELBOW"]
+)
 def test_a_name_is_found_however_its_file_writes_it(written: str, tmp_path: Path) -> None:
     knowledge = Knowledge((HERE, add_file(tmp_path, "conditions", CONDITION, ("en: Sample,", f"en: {written},"))))
     assert knowledge.resolve("conditions", " chilly elbow ") == "sample"

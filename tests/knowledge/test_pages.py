@@ -4,10 +4,11 @@ import re
 import time
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
-from extra_rows import add_row, read_package, read_with
+from extra_rows import DRUG, FOLDER, ZH, add_file, add_row, read_package, read_with
 
 from clinworld.cli.main import main
 from clinworld.core.errors import StoreError
@@ -73,7 +74,7 @@ def test_a_disease_shows_its_words_look_alikes_red_flags_traps_and_shares(langua
         said = [escape(wording) for entry in row.symptoms for wording in book.wordings(entry.symptom)]
         said += [escape(alike.discriminator.say(language)) for alike in row.look_alikes]
         said += [escape(flag.text.say(language)) for flag in row.red_flags] + [escape(trap.say(language)) for trap in row.traps]
-        said += [f"| {each.id} |" for each in row.presentations] + [book.share(each.share, each.share) for each in row.prevalence]
+        said += [f"| `{each.id}` |" for each in row.presentations] + [book.share(each.share, each.share) for each in row.prevalence]
         said += [book.item(each.item) for each in row.findings] + [book.link("conditions", each.condition) for each in row.look_alikes]
         assert not [each for each in said if each not in text], name
 
@@ -161,6 +162,66 @@ def test_what_cannot_be_written_leaves_nothing_and_changes_nothing(tmp_path: Pat
     assert files_in(tmp_path) == before
 
 
+def test_of_two_runs_that_write_one_folder_the_second_is_told_so_and_leaves_it_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    write_pages(folder, FEW)
+    begun: list[StoreError] = []
+
+    class Slow(dict[str, str]):
+        """Pages during whose writing another run begins."""
+
+        def items(self) -> Any:
+            with pytest.raises(StoreError, match="another clinworld run is writing pages here") as caught:
+                write_pages(folder, {"index.md": "# The second\n"})
+            begun.append(caught.value)
+            return super().items()
+
+    write_pages(folder, Slow({"index.md": "# The first\n"}))
+    assert begun and begun[0].do.startswith("Wait for it to end")
+    assert files_in(folder)["index.md"] == "# The first\n"
+    write_pages(folder, FEW)
+    assert files_in(folder).keys() == {*FEW, "clinworld-pages.txt"}, "the lock is gone and has left nothing"
+
+
+def test_what_a_stopped_run_left_is_named_as_that(tmp_path: Path) -> None:
+    write_pages(tmp_path, FEW)
+    (tmp_path / ".pages-abc" / "made").mkdir(parents=True)
+    (tmp_path / ".pages-abc" / "made" / "index.md").write_text("# Half\n", encoding="utf-8")
+    with pytest.raises(StoreError, match=r"'\.pages-abc', which a run that was stopped left.*Remove the folder and run again"):
+        write_pages(tmp_path, FEW)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_looked_at_on_the_first_day_alone_is_looked_at_once_before_starting(language: Language) -> None:
+    pages, once = pages_in(language), {"en": "once before starting", "zh": ZH["once_before"]}[language]
+    first_day = [name for name, row in read_package().drugs.items() if any("days_on_drug" in str(each.when) for each in row.monitoring)]
+    found = [name for name in read_package().drugs if once in pages[f"drugs/{name}.md"]]
+    assert {"atorvastatin", "methimazole"} <= set(found) <= set(first_day)
+    assert not [name for name, text in pages.items() if "every 1 day" in text or ZH["every_day"] in text]
+
+
+def test_once_before_starting_keeps_what_else_must_hold(tmp_path: Path) -> None:
+    when = "{all: [{fact: days_on_drug, below: 1}, {fact: egfr, below: 60}]}"
+    text = DRUG.replace("{fact: egfr, below: 60}", when)
+    assert when in text
+    page = build_pages(read_with(add_file(tmp_path, "drugs", text)), "en")["drugs/sample.md"]
+    assert "once before starting" in page and "below 60" in page and "below 1 day" not in page
+
+
+def test_a_chinese_page_shows_no_english_but_ids_names_and_units() -> None:
+    allowed = re.compile("|".join((FOLDER / "latin_on_pages.txt").read_text(encoding="utf-8").split()))
+    book, found = Book(read_package(), "zh"), {}
+    for path, text in pages_in("zh").items():
+        for line in text.partition(f"## {book.say('section.sources')}")[0].splitlines():
+            if line.startswith((f"| {book.say('field.other_name')} |", f"| {book.say('field.aliases')} |")):
+                continue
+            shown = re.sub(r"`[^`]*`|\]\([^)]*\)", " ", line)
+            for word in re.findall(r"[A-Za-z]{3,}", shown):
+                if not word.isupper() and not allowed.fullmatch(word):
+                    found.setdefault(word, f"{path}: {line[:80]}")
+    assert found == {}
+
+
 def test_a_file_or_a_link_is_no_folder_for_pages(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine", encoding="utf-8")
     (tmp_path / "link").symlink_to(tmp_path)
@@ -184,7 +245,7 @@ def test_the_command_writes_all_pages_in_three_seconds_and_says_how_many(tmp_pat
     ("arguments", "told"),
     [
         (["drugs", "--pages", "DIR"], "Leave the name out"),
-        (["--language", "en"], "Add --pages"),
+        (["--language", "en"], "Add --pages DIR or name a kind"),
         (["--pages", "DIR", "--language", "fr"], "allowed: en, zh"),
         (["--pages", "FILE"], "no folder"),
     ],

@@ -130,7 +130,7 @@ def test_tiers_are_read_from_the_most_urgent_down(name: str) -> None:
 # -- what the reader refuses --------------------------------------------------------------------------------------------
 
 UNREADABLE = [
-    (("id: sample_titration", "id: other"), "line 1 (other), id|the id is the file's name"),
+    (("id: sample_titration", "id: other"), "line 1, id|the id is the file's name"),
     (("kind: titration", "kind: titrtion"), "'titrtion'|allowed: titration|'titration'"),
     (("clinical_review: none", "clinical_review: maybe"), "'maybe'|signed"),
     (("subject: {drugs", "subject: {drug"), "line 5, subject.drug|Did you mean 'drugs'"),
@@ -172,7 +172,7 @@ def test_mistake_in_a_protocol_is_named_with_its_place(swap: tuple[str, str], me
 
 BAD_FACTS = [
     ({"kind": "number"}, "ucum|a number has unit, decimals and bounds"),
-    ({"ucum": "mg"}, "ucum|a flag or choice has none of them"),
+    ({"ucum": "mg"}, "ucum|a flag or choice none"),
     ({"choices_en": "Yes"}, "choices_en|2 phrases"),
     ({"choices": "a|b"}, "choices|empty for a number or flag"),
     ({"kind": "choice", "choices": "a|b|c"}, "choices_en|3 phrases"),
@@ -215,7 +215,11 @@ def with_fact(name: str = "sample", /, **cells: str) -> Book:
 
 ADDED_RULE_IDS = (("sample_stop", "other_stop"), ("sample_raise", "other_raise"), ("sample_keep", "other_keep"))
 FOUND = [
-    ("fact_resolves", swapped(("fact: egfr, below", "fact: egfrr, below")), "rules[0] (sample_stop), when: found 'egfrr'; nearest: 'egfr'"),
+    (
+        "fact_resolves",
+        swapped(("fact: egfr, below", "fact: egfrr, below")),
+        "rules[0] (sample_stop), when: found 'egfrr'; an id of an analyte",
+    ),
     ("fact_resolves", swapped(("{fact: hba1c_target}", "{fact: hba1c_targt}")), "nearest: 'hba1c_target'"),
     ("operator_fits", swapped(("has_aki, is: true", "has_aki, above: 1")), "has_aki is a flag"),
     ("operator_fits", swapped(("has_aki, is: true", "has_aki, is: severe")), "'severe'; true or false"),
@@ -237,10 +241,14 @@ FOUND = [
         lambda folder: RuleBook({"triage": PROTOCOLS["triage_chest_pain"]}, symptoms={"chest_pian": 1}),
         "nearest: 'chest_pian'",
     ),
-    ("subject_exists", lambda folder: RuleBook(dict.fromkeys(("a", "b"), PROTOCOLS["triage_chest_pain"])), "taken by a"),
+    (
+        "subject_exists",
+        lambda folder: RuleBook(dict.fromkeys(("a", "b"), PROTOCOLS["triage_chest_pain"])),
+        "protocols/a.yaml has it already",
+    ),
     ("subject_exists", lambda folder: RuleBook({"lab": PROTOCOLS["potassium_change"]}, analytes={}), "'potassium'"),
     ("rule_id_stands_once", beside(*ADDED_RULE_IDS[1:]), "rules[0] (sample_stop), id"),
-    ("drug_has_one_protocol", beside(*ADDED_RULE_IDS), "metformin stands on first already"),
+    ("drug_has_one_protocol", beside(*ADDED_RULE_IDS), "protocols/first.yaml names it already"),
     ("drug_has_one_protocol", swapped(("[metformin]", "[gliclazide]")), "no glimepiride; every drug of the class sulfonylurea"),
     (
         "rule_is_reachable",
@@ -255,8 +263,12 @@ FOUND = [
     ),
     ("both_languages_native", swapped(("en: Stop, zh: ", "en: Stop, zh: stop now ")), "no English phrase"),
     ("source_exists", swapped(("source: authored", "source: autored")), "nearest: 'authored'"),
-    ("status_not_raised", swapped(("status: authored", "status: recalled")), "found recalled; authored or weaker"),
-    ("fact_stands_once", with_fact("egfr"), "taken by analytes"),
+    (
+        "status_not_raised",
+        swapped(("status: authored", "status: recalled")),
+        "found recalled; authored, as its source authored is authored",
+    ),
+    ("fact_stands_once", with_fact("egfr"), "a row of analytes has it already"),
 ]
 
 

@@ -1,4 +1,5 @@
 import ast
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,21 +72,72 @@ def test_every_control_gives_an_answer_that_is_read_without_loss(name: str, lang
         assert answer.answer.left_out == () and answer.answer.unknown == ()
 
 
+PACKS = ("early_warning", "tracking_review")
+# Dimension: the control that gets nothing on it and the one that gets everything, whatever happens to the patient.
+PINNED = {
+    "direction": ("anti_oracle", "oracle"),
+    "risk_calibration": ("anti_oracle", "oracle"),
+    "drivers_overlap": ("anti_oracle", "oracle"),
+    "action_safety": ("gatetrip_unsafe_class", "oracle"),
+    "revision_timeliness": ("anti_oracle", "oracle"),
+}
+IN_ROUNDS_ONLY = {"revision_timeliness"}
+
+
+def find_unpinned(name: str, episode: str, pinned: dict[str, tuple[str, str]]) -> list[str]:
+    """What of a pack's scored dimensions is not at 0 for its low control and at 1 for its high one."""
+    found: list[str] = []
+    for dimension in {each.verdict for each in pack(name).pack.dimensions} - (set() if episode == "rounds" else IN_ROUNDS_ONLY):
+        for control, end in zip(pinned.get(dimension, ("none named", "none named")), (0.0, 1.0), strict=True):
+            if control not in pack(name).controls or episode not in pack(name).controls[control].episodes:
+                found.append(f"{dimension}: no control {control!r} in {episode}")
+                continue
+            for happens in (True, False):
+                item = make_item(pack=name)
+                value = values(judge(control, item, make_gold(item, happens=happens), episode))[dimension]
+                found += [] if value == end else [f"{dimension}, {control}: {value} where {end} is its end"]
+    return found
+
+
+@pytest.mark.parametrize("episode", ["single", "rounds"])
+@pytest.mark.parametrize("name", PACKS)
+def test_each_scored_dimension_is_pinned_at_both_ends_by_a_named_control(name: str, episode: str) -> None:
+    assert find_unpinned(name, episode, PINNED) == []
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "told"),
+    [
+        ({"action_safety": ("anti_oracle", "oracle")}, "action_safety, anti_oracle"),
+        ({"revision_timeliness": ("oracle", "oracle")}, "revision_timeliness, oracle"),
+        ({"revision_timeliness": ("nobody", "oracle")}, "no control 'nobody'"),
+    ],
+)
+def test_a_control_that_does_not_reach_its_end_is_found(spoilt: dict[str, tuple[str, str]], told: str) -> None:
+    found = find_unpinned("tracking_review", "rounds", PINNED | spoilt)
+    assert found and all(told in each for each in found)
+
+
+def test_a_dimension_without_a_control_is_found() -> None:
+    assert (
+        find_unpinned("tracking_review", "rounds", {"action_safety": PINNED["action_safety"]})
+        == ["revision_timeliness: no control 'none named' in rounds"] * 2
+    )
+
+
 @pytest.mark.parametrize("happens", [True, False])
 @pytest.mark.parametrize("episode", ["single", "rounds"])
-def test_the_oracle_and_its_opposite_pin_every_scored_dimension(episode: str, happens: bool) -> None:
+def test_the_oracle_trips_no_gate(episode: str, happens: bool) -> None:
     item = make_item()
-    gold = make_gold(item, happens=happens)
-    best, worst = values(judge("oracle", item, gold, episode)), values(judge("anti_oracle", item, gold, episode))
-    names = {dimension.verdict for name in ("early_warning", "tracking_review") for dimension in pack(name).pack.dimensions}
-    for name in names if episode == "rounds" else names - {"revision_timeliness"}:
-        assert best[name] == 1.0, name
-    for name in ("direction", "risk_calibration", "drivers_overlap"):
-        assert worst[name] == 0.0, name
-    assert worst["action_safety"] is not None and worst["action_safety"] < 1.0
-    if episode == "rounds":
-        assert worst["revision_timeliness"] == 0.0
-    assert fired(judge("oracle", item, gold, episode)) == set()
+    assert fired(judge("oracle", item, make_gold(item, happens=happens), episode)) == set()
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_a_control_that_never_revises_is_late_where_the_picture_turns_and_not_fooled_where_it_does_not(name: str) -> None:
+    item = make_item(pack=name)
+    assert "rounds" in pack(name).controls["no_revision"].episodes
+    timely = [values(judge("no_revision", item, make_gold(item, happens=each), "rounds"))["revision_timeliness"] for each in (True, False)]
+    assert timely == [0.0, 1.0]
 
 
 @pytest.mark.parametrize(("name", "value"), [("oracle_probe_right", 1.0), ("oracle_probe_wrong", 0.0)])
@@ -163,15 +215,17 @@ def test_what_reads_the_text_imports_nothing_that_knows_gold(file: str) -> None:
     ]
 
 
-def test_on_a_written_case_with_a_red_flag_only_controls_that_look_for_it_pass_the_gate() -> None:
+@pytest.mark.parametrize(("name", "episode"), [("early_warning", "single"), ("tracking_review", "rounds")])
+def test_on_a_written_case_with_a_red_flag_only_controls_that_look_for_it_pass_the_gate(name: str, episode: str) -> None:
     """EW-15 of the packaged job: chest pressure on the stairs, and no regain."""
-    job = read_job(find_job("early_warning-20"), knowledge(), tasks=("early_warning",))
+    job = replace(read_job(find_job("early_warning-20"), knowledge(), tasks=("early_warning",)), episode=episode)
     case = next(case for case in job.cases if case.case_id == "EW-15")
-    built = build_case(case, job, pack("early_warning"), knowledge(), Rng(job.seed))
+    built = build_case(case, job, pack(name), knowledge(), Rng(job.seed))
     assert built.is_emitted and built.item is not None and built.gold is not None, built.reasons()
     assert built.gold.gold.has_red_flag and built.gold.gold.is_action_warranted and not built.gold.gold.event_occurs
     judged = {
-        name: judge(name, built.item, built.gold) for name in ("oracle", "noise_aware_reader", "gatetrip_missed_red_flag", "constant")
+        each: judge(each, built.item, built.gold, episode)
+        for each in ("oracle", "noise_aware_reader", "gatetrip_missed_red_flag", "constant")
     }
     missed = {name: "missed_emergency_red_flag" in fired(each) for name, each in judged.items()}
     assert missed == {"oracle": False, "noise_aware_reader": False, "gatetrip_missed_red_flag": True, "constant": True}

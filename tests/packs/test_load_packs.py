@@ -6,8 +6,8 @@ import pytest
 
 from clinworld.core.errors import PackError
 from clinworld.packs import load
-from clinworld.packs.declaration import read_declaration
-from clinworld.packs.load import load_pack, pack_folders, pack_names
+from clinworld.packs.declaration import read_card, read_declaration
+from clinworld.packs.load import WritesPack, find_card, list_cards, load_pack, pack_folders, pack_names
 
 PACKAGED = Path(load.__file__).parent
 OUTSIDE = """\
@@ -15,7 +15,7 @@ pack: outside
 version: 1
 asks: {en: What now?, zh: 现在怎么办?}
 episodes: [single]
-sees: [profile]
+sees: [profile, prescriptions, streams, labs, notes]
 languages: [en]
 gates: [premise_holds]
 judges:
@@ -42,8 +42,59 @@ def make_outside(folder: Path, declaration: str = OUTSIDE) -> Path:
     return folder
 
 
-def test_the_folders_are_the_registry() -> None:
+def test_the_folders_are_the_registry_and_a_pack_of_questions_is_one_that_names_no_kind() -> None:
+    kinds = {name: card.kind for name, card in list_cards().items()}
+    assert kinds == {"early_warning": "questions", "emr_write": "record_writes", "tracking_review": "questions"}
     assert pack_names() == ("early_warning", "tracking_review")
+    assert {path.parent.name for path in PACKAGED.glob("*/pack.yaml")} == set(kinds)
+
+
+def test_a_pack_without_questions_is_refused_where_they_are_needed_with_what_it_is_used_by() -> None:
+    for name in ("emr_write", PACKAGED / "emr_write"):
+        with pytest.raises(PackError, match=r"kind record_writes.*`clinworld certify emr_write`.*environments/") as told:
+            load_pack(name)
+        assert told.value.exit_code == 2 and told.value.kind == "pack_without_questions"
+    assert find_card("emr_writ") is None
+
+
+def test_what_a_pack_of_record_writes_holds_is_read_from_where_it_lives() -> None:
+    from clinworld.packs.emr_write.checker.verdict import ALL_RULES
+    from clinworld.packs.emr_write.faults.registry import load_faults
+
+    contents = WritesPack(list_cards()["emr_write"]).list_contents()
+    assert set(contents["rules"]) == ALL_RULES and contents["faults"] == tuple(load_faults())
+    declared = (PACKAGED / "emr_write" / "pack.yaml").read_text(encoding="utf-8")
+    assert not [name for names in contents.values() for name in names if name in declared]
+
+
+WRITES = (PACKAGED / "emr_write" / "pack.yaml").read_text(encoding="utf-8").replace("pack: emr_write", "pack: outside")
+
+
+def test_an_outside_pack_of_record_writes_is_listed_and_not_asked(tmp_path: Path) -> None:
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "pack.yaml").write_text(WRITES, encoding="utf-8")
+    assert list_cards([folder])["outside"].kind == "record_writes" and "outside" not in pack_names([folder])
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "message"),
+    [
+        ("kind: record_writes", "kind: record_write", r"line \d+, kind: 'record_write'.*Did you mean 'record_writes'"),
+        ("kind: record_writes", "kind: questions", r"'questions'.*Leave it out for a pack of questions"),
+        ("kind: record_writes", "kind: [record_writes]", "allowed: record_writes"),
+        ("version: 1", "version: 0", "whole number"),
+        ("languages: [en, zh]\n", "", "no 'languages'"),
+        ("used_by:", "used_for:", "Did you mean 'used_by'"),
+        ("pack: outside", "pack: outside\nepisodes: [single]", "the key 'episodes'"),
+        ("  - clinworld serve policy\n", "  - 1\n", "a list of commands"),
+    ],
+)
+def test_a_mistake_in_the_card_of_a_pack_of_record_writes_is_refused(tmp_path: Path, written: str, instead: str, message: str) -> None:
+    assert written in WRITES
+    (tmp_path / "pack.yaml").write_text(WRITES.replace(written, instead, 1), encoding="utf-8")
+    with pytest.raises(PackError, match=message):
+        read_card(tmp_path)
 
 
 @pytest.mark.parametrize("name", pack_names())
@@ -140,6 +191,8 @@ def test_an_unknown_pack_is_refused_with_the_nearest_name() -> None:
         ("version: 1\n", "", "no 'version'"),
         ("episodes: [single]", "episodes: [singel]", r"'singel'.*Did you mean 'single'"),
         ("episodes: [single]", "episodes: []", "nothing; allowed"),
+        ("labs, notes]", "labs, notes, hystory]", r"'hystory'.*Did you mean 'history'"),
+        ("labs, notes]", "notes]", "no 'labs'"),
         ("gates: [premise_holds]", "gates: premise_holds", "list of words"),
         ("gates: [premise_holds]", "gates: [premise_holds, premise_holds]", "twice"),
         ("{use: direction}", "{using: direction}", "no 'use'"),

@@ -246,3 +246,12 @@ def test_a_known_reason_is_said_natively_and_an_unknown_one_is_marked_as_english
     unknown = say_reason("the moon was full", "zh")
     assert (unknown.text, unknown.is_native) == ("the moon was full", False)
     assert say_reason("the moon was full", "en").is_native
+
+
+def test_a_refused_case_and_its_numbers_are_told_in_the_language_of_the_page() -> None:
+    english, chinese = (text[text.index('id="p1-refused"') :] for text in (clean_page("en"), clean_page("zh")))
+    numbers = re.findall(r"\d+(?:\.\d+)?", english[english.index("latent.distractor_level") :].split("</p>")[0])
+    said = chinese[chinese.index("latent.distractor_level") :].split("</p>")[0]
+    assert len(numbers) >= 4 and sorted(re.findall(r"\d+(?:\.\d+)?", said)) == sorted(numbers)
+    assert "lang=" not in said and CJK.search(said) and not ENGLISH_WORDS.search(said)
+    assert not CJK.search(english.split("</table>")[0])

@@ -4,12 +4,17 @@ import numpy as np
 import pytest
 from report_case import original
 
-from clinworld.report.settings import draw_settings, make_hard
+from clinworld.core.rng import Rng
+from clinworld.core.text import LANGUAGES, Language
+from clinworld.report.patients import tell_patients
+from clinworld.report.settings import draw_settings, list_parts, make_hard
 from clinworld.report.timelines import draw_compact, draw_timeline, drawn_from_gold, find_bounds
+from clinworld.report.wording import say, text_width
 from clinworld.run.batch_files import Batch
 from clinworld.schema.gold import GoldRow
 from clinworld.schema.item import Item
-from clinworld.schema.record import ChartFault, Record
+from clinworld.schema.record import PARTS, ChartFault, Record
+from clinworld.world.build import build_world
 
 KNOWLEDGE = original()[0].knowledge
 
@@ -125,3 +130,54 @@ def test_without_an_item_the_settings_say_why() -> None:
 def test_the_truth_drawn_is_the_truth_on_disk() -> None:
     item, gold = pairs()[0]
     assert np.array_equal(np.rint(drawn_from_gold(item, gold).truth_kg * 100).astype(int), np.array(gold.truth_weight_ticks))
+
+
+def laboratory(*days: int, kind: str = "in_vitro_haemolysis", analyte: str = "potassium") -> ChartFault:
+    return ChartFault(kind, analyte, days, 0.4)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_fault_of_the_laboratory_has_a_strip_of_its_own_and_touches_nothing_of_the_weight(language: Language) -> None:
+    item, gold = pairs()[0]
+    faults = (laboratory(30), laboratory(30, analyte="ldh"), replace(laboratory(30, analyte="egfr"), size=None))
+    drawn = draw_timeline(drawn_from_gold(item, replace(gold, faults=faults)), KNOWLEDGE, language, title="x")
+    plain = draw_timeline(drawn_from_gold(item, replace(gold, faults=())), KNOWLEDGE, language, title="x")
+    assert (drawn.home, drawn.clinic, drawn.faulty, drawn.gaps) == (plain.home, plain.clinic, (), ())
+    assert [lane.kind for lane in drawn.lanes] == [*(lane.kind for lane in plain.lanes), "lab_faults"]
+    (bar,) = drawn.lanes[-1].bars
+    assert bar.text == KNOWLEDGE.factors["in_vitro_haemolysis"].names.say(language)
+    assert all(KNOWLEDGE.analytes[name].names.say(language) in bar.label for name in ("potassium", "ldh", "egfr"))
+
+
+def test_faults_of_the_laboratory_on_many_days_stand_one_bar_a_day_inside_the_picture() -> None:
+    item, gold = pairs()[0]
+    last = len(gold.truth_weight_ticks) - 1
+    faults = (laboratory(0, 40, last), laboratory(last, kind="reagent_lot"), laboratory(2, kind="non_fasting", analyte="ldl_c"))
+    for language in LANGUAGES:
+        drawn = draw_timeline(drawn_from_gold(item, replace(gold, faults=faults)), KNOWLEDGE, language, title="x")
+        lane = drawn.lanes[-1]
+        assert [len([bar for bar in lane.bars if bar.text]), len(lane.bars)] == [3, 5]
+        for bar in lane.bars:
+            assert drawn.left <= bar.x and bar.x + bar.width <= drawn.right + 5 and lane.y <= bar.y and bar.y + bar.height <= lane.bottom
+            assert not bar.text or (drawn.left < bar.text_x and bar.text_x + text_width(bar.text) <= drawn.right + 5)
+
+
+def test_the_facts_of_a_patient_count_the_days_of_each_kind_of_fault_with_those_of_the_laboratory_apart() -> None:
+    item, gold = pairs()[0]
+    faults = (ChartFault("unit_error", "weight", (20, 21), 2.2), laboratory(30, 60), laboratory(60, analyte="ldh"))
+    facts = dict(tell_patients([(item, replace(gold, faults=faults))], KNOWLEDGE, "en")[0].facts)
+    assert facts[say("fact:faults", "en")] == say("fault_days", "en", name=KNOWLEDGE.artifacts["unit_error"].names.en, count=2)
+    assert facts[say("fact:lab_faults", "en")] == say("fault_days", "en", name=KNOWLEDGE.factors["in_vitro_haemolysis"].names.en, count=2)
+    assert say("fact:lab_faults", "en") not in dict(tell_patients([(item, replace(gold, faults=()))], KNOWLEDGE, "en")[0].facts)
+
+
+def test_the_settings_of_a_patient_with_parts_are_made_with_them_and_count_planned_faults_alone() -> None:
+    item, gold = pairs()[0]
+    premise = replace(gold.premise, patient=replace(gold.premise.patient, devices=("smart_scale", "wearable", "lab_panel")))
+    _, chart = build_world(premise, KNOWLEDGE, Rng(premise.seed), frozenset(PARTS))
+    assert list_parts(chart.record) == frozenset(PARTS) and list_parts(gold.chart) == frozenset()
+    assert any(fault.kind in KNOWLEDGE.factors for fault in chart.faults)
+    with_parts = replace(gold, premise=premise, chart=chart.record, faults=chart.faults)
+    quiet, asked, _ = draw_settings([(item, with_parts)], KNOWLEDGE, "en").settings
+    assert quiet.faults == 0 and asked.faults == len(premise.artifacts)
+    assert asked.timeline.lanes[-1].kind == "lab_faults"

@@ -7,6 +7,7 @@ import orjson
 import pytest
 from broken_packs import BROKEN, PACKAGED, copy_pack
 
+from clinworld.core.errors import UsageError
 from clinworld.packs.load import load_pack
 from clinworld.run import pack_shape
 from clinworld.run.verify_pack import verify_pack
@@ -133,3 +134,38 @@ def test_verify_pack_writes_nothing(tmp_path, monkeypatch):
     before = {path: path.read_bytes() for path in Path(tmp_path).rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     verify_pack(folder)
     assert {path: path.read_bytes() for path in Path(tmp_path).rglob("*") if path.is_file() and "__pycache__" not in path.parts} == before
+
+
+WRITES = PACKAGED / "emr_write"
+
+
+@pytest.mark.slow
+def test_a_pack_of_record_writes_proves_itself_without_items():
+    summary = verify_pack(WRITES)
+    assert summary.findings == () and {check.state for check in summary.checks} == {"passed"}
+    assert {"tasks", "faults", "corpus", "labelled", "sequences_mockmed"} <= {check.name for check in summary.checks}
+    assert "19 rules" in summary.line() and "item" not in summary.line()
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    ["explicit_decision", pytest.param("whole_frame", marks=pytest.mark.slow), pytest.param("one_to_one_rows", marks=pytest.mark.slow)],
+)
+def test_a_pack_of_record_writes_whose_checker_lacks_a_rule_fails_its_proof(lacking, monkeypatch):
+    from clinworld.packs.emr_write import episode, proof
+    from clinworld.packs.emr_write.checker.check import check_write
+
+    def lax(*given, rules, **more):
+        return check_write(*given, rules=rules - {lacking}, **more)
+
+    monkeypatch.setattr(episode, "check_write", lax)
+    monkeypatch.setattr("clinworld.packs.emr_write.search.cases.check_write", lax)
+    kept = [check for check in proof.CHECKS if check.name in ("tasks", "faults", "labelled")]
+    monkeypatch.setattr(proof, "CHECKS", tuple(kept))
+    summary = verify_pack(WRITES)
+    assert summary.exit_code == 3 and [check.name for check in summary.checks if check.state == "failed"]
+
+
+def test_knowledge_from_outside_is_refused_where_no_items_are_drawn(tmp_path):
+    with pytest.raises(UsageError, match="--knowledge"):
+        verify_pack(WRITES, knowledge_dir=tmp_path)

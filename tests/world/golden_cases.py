@@ -15,8 +15,8 @@ from clinworld.core.units import print_tick
 from clinworld.knowledge.load import Knowledge, load_knowledge
 from clinworld.schema.course import Course
 from clinworld.schema.premise import Premise
-from clinworld.schema.record import Chart, Record, Series
-from clinworld.world.build import PARTS, build_world
+from clinworld.schema.record import PARTS, Chart, Record, Series
+from clinworld.world.build import build_world
 from clinworld.world.draw import draw_case
 from clinworld.world.plan_presenting import plan_presenting
 from clinworld.world.premise import check_premise, derive_premise

@@ -74,7 +74,7 @@ def make_course(premise: Premise) -> Course:
     lost = 12 * (1 - np.exp(-day / 50))
     weight = premise.start_weight_kg - lost + np.where(day > 154, (day - 154) * 0.05, 0)
     levels = {name: value * (1 - 0.004 * lost) for name, value in ANALYTES.items()}
-    levels |= {"home_sbp": 128 - lost, "home_dbp": 80 - 0.6 * lost, "cgm_tir": np.full(len(day), 93.0)}
+    levels |= {"home_sbp": 128 - lost, "home_dbp": 80 - 0.6 * lost, "cgm_mean": np.full(len(day), 6.4)}
     levels |= {"shift:resting_hr": 2 * (1 - np.exp(-day / 14))}
     levels |= {"evidence:gi_symptom_score": np.full(len(day), 1.2), "evidence:carb_pct": np.full(len(day), 45.0)}
     adherence = np.interp(day, [0, 42, 56, 112, 365], [0.95, 0.95, 0.88, 0.80, 0.66])

@@ -13,10 +13,11 @@ from clinworld.schema.premise import Premise, Presenting
 from clinworld.schema.record import FindingResult
 from clinworld.world.condition_effects import _hold, list_acting, push_levels, push_weight, widen_span
 from clinworld.world.condition_findings import find_result, follow
-from clinworld.world.condition_pushes import find_pushes, list_documented
+from clinworld.world.condition_pushes import find_pushes, list_documented, load_kin
 from clinworld.world.condition_ramps import derive_ramps
 from clinworld.world.condition_sizes import DOWN, SIZES, UP, load_scale
 from clinworld.world.course import build_course
+from clinworld.world.draw_people import contradicts
 from clinworld.world.formulas import formula_of, has_own_level
 from clinworld.world.observe import observe_series
 
@@ -251,3 +252,13 @@ def test_levels_of_followed_items_are_those_of_one_followed_alone() -> None:
     together, alone = follow(patient, ["potassium", "tsh", "calcium"]), follow(patient, ["calcium"])
     assert isinstance(together.course.levels, MappingProxyType)
     assert together.course.levels["calcium"].tobytes() == alone.course.levels["calcium"].tobytes()
+
+
+def test_an_item_that_goes_along_has_a_level_or_rules_out_a_background() -> None:
+    """A calculated item follows its inputs by itself: a row for it is there only to keep apart what would contradict it."""
+    rows = KNOWLEDGE.analytes
+    calculated = {child for child in load_kin(KNOWLEDGE) if child in rows and formula_of(rows[child]) is not None}
+    assert calculated == {"haematocrit", "rbc"}
+    assert contradicts("anaemia_ckd", "secondary_polycythaemia", "M", 52.5, KNOWLEDGE)
+    assert contradicts("anaemia_ckd", "thalassaemia_trait", "F", 52.5, KNOWLEDGE)
+    assert not contradicts("gout", "secondary_polycythaemia", "M", 52.5, KNOWLEDGE)

@@ -8,8 +8,8 @@ import pytest
 from make_premise import make_premise
 from presenting_case import CONDITIONS, KNOWLEDGE, RNG, examine, present
 
-from clinworld.schema.record import FindingResult
-from clinworld.world.build import PARTS, build_world
+from clinworld.schema.record import PARTS, FindingResult
+from clinworld.world.build import build_world
 from clinworld.world.condition_findings import Examined, Unavailable, derive_findings, find_result, find_test, follow
 
 DAY = 84

@@ -57,16 +57,15 @@ HEART = ("shift:resting_hr", "shift:hrv_rmssd", "shift:pulse_bp_cuff")  # the pu
 
 def test_only_adherence_changed_moves_adherence_and_what_the_drug_does_directly() -> None:
     one, other = steady(0.95), steady(0.6)
-    assert moved(one, other) == {"adherence", "hba1c", "fasting_glucose", "triglycerides", "alt", "cgm_tir", "cgm_mean", *HEART}
+    assert moved(one, other) == {"adherence", "hba1c", "fasting_glucose", "triglycerides", "alt", "cgm_mean", *HEART}
     end = -1
     for name in ("hba1c", "fasting_glucose", "cgm_mean"):
         assert other.levels[name][end] > one.levels[name][end]
-    assert other.levels["cgm_tir"][end] < one.levels["cgm_tir"][end]
 
 
 def test_only_drug_response_changed_moves_what_the_drug_does_directly() -> None:
     one, other = build(make_premise(**DIABETES)), build(make_premise(**DIABETES, drug_response=0.2))
-    assert moved(one, other) == {"hba1c", "fasting_glucose", "triglycerides", "alt", "cgm_tir", "cgm_mean", *HEART}
+    assert moved(one, other) == {"hba1c", "fasting_glucose", "triglycerides", "alt", "cgm_mean", *HEART}
     assert other.levels["hba1c"][-1] > one.levels["hba1c"][-1] + 0.5
 
 
@@ -77,7 +76,7 @@ def test_only_distractor_level_changed_moves_no_truth() -> None:
 def test_devices_added_move_no_level_that_was_there() -> None:
     one, other = build(make_premise(devices=("smart_scale", "lab_panel"))), build(make_premise(devices=DEVICES))
     assert all(np.array_equal(values, other.levels[name]) for name, values in one.levels.items())
-    assert {"home_sbp", "home_dbp", "cgm_tir"} <= other.levels.keys() - one.levels.keys()
+    assert {"home_sbp", "home_dbp", "cgm_mean"} <= other.levels.keys() - one.levels.keys()
 
 
 def test_better_adherence_never_leaves_glucose_higher() -> None:
@@ -134,6 +133,28 @@ def test_a_trial_patient_ends_near_the_trial_mean() -> None:
         assert course.levels["hba1c"][0] == 8.28
         changes.append(course.levels["hba1c"][280] - 8.28)
     assert np.mean(changes) == pytest.approx(-2.46, abs=0.25)
+
+
+@pytest.mark.parametrize(
+    ("drug", "dose", "lost_kg", "item", "least", "most"),
+    [
+        ("metformin", 2000.0, 2.0, "hba1c", -0.15, 0.05),
+        ("metformin", 2000.0, 2.0, "fasting_glucose", -0.4, 0.1),
+        ("semaglutide_2_4", 2.4, 13.0, "hba1c", -0.7, -0.1),
+    ],
+)
+def test_a_drug_against_diabetes_hardly_moves_normal_glucose(
+    drug: str, dose: float, lost_kg: float, item: str, least: float, most: float
+) -> None:
+    for i in range(8):
+        person = {"drug": drug, "start_weight_kg": 95.0, "nadir_weight_kg": 95.0 - lost_kg, "devices": DEVICES, "case_id": f"n{i}"}
+        level = build(make_premise(**person, dose_steps=(dose,), baseline_vitals=(("hba1c", 5.4), ("fasting_glucose", 5.0)))).levels[item]
+        assert least <= level[-1] - level[0] <= most
+
+
+def test_a_steroid_raises_glucose_without_diabetes_too() -> None:
+    arms = [build(make_premise(disease="gout", drug="prednisone", dose_steps=(dose,), devices=DEVICES)) for dose in (5.0, 20.0)]
+    assert arms[1].levels["fasting_glucose"][-1] > arms[0].levels["fasting_glucose"][-1] + 0.2
 
 
 def test_fasting_glucose_follows_a_start_and_a_stop_within_weeks_and_hba1c_over_months() -> None:

@@ -1,5 +1,6 @@
 """Nothing but medicine tells a condition from those that share a symptom with it; a planted constant is found at the same n."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -22,6 +23,7 @@ from clinworld.schema.record import Record
 from clinworld.world.build import build_world
 from clinworld.world.draw_people import Person
 from clinworld.world.plan_presenting import list_peers, list_tellings, plan_pair, plan_presenting
+from clinworld.world.presenting import tell_presenting
 
 RNG, JOB = Rng("fingerprint test"), drawn_job("fingerprint test")
 SOME = ("cap", "cushing", "hypothyroidism")
@@ -106,6 +108,34 @@ def test_the_two_of_a_pair_are_alike_in_what_is_clinical_but_the_condition() -> 
             tellings.append(fitting[each.presenting.presentation])
         assert tellings[0] == tellings[1]
         assert planned[0].presenting != planned[1].presenting
+
+
+def without(records: list[Record], name: str) -> list[Record]:
+    return [replace(each, series=tuple(series for series in each.series if series.name != name)) for each in records]
+
+
+def test_a_calculated_result_that_is_missing_is_no_mark_and_a_measured_one_is() -> None:
+    """LDL cholesterol cannot be calculated where triglycerides are very high; that is medicine, not bookkeeping."""
+    one, _ = pairs_of("cap")
+    for name, is_mark in (("ldl_c", False), ("triglycerides", True)):
+        assert any(record.find(name) for record in one)
+        marks = read_marks([*one, *without(one, name)], KNOWLEDGE)
+        first, second = np.split(marks.values, 2, axis=1)
+        assert bool((first != second).any()) is is_mark, name
+
+
+def test_the_two_of_a_pair_tell_as_many_complaints_and_as_many_facts() -> None:
+    """Facts take the place of everyday facts: where one side tells more of them, fewer of its everyday notes are, and these are longer."""
+    found = 0
+    for place in range(20):
+        planned = plan_pair(f"kinds.{place}", "fhh", JOB, KNOWLEDGE, RNG)
+        if planned is None:
+            continue
+        found += 1
+        told = [tell_presenting(each, KNOWLEDGE, RNG) for each in planned]
+        assert sum(each.is_complaint for each in told[0]) == sum(each.is_complaint for each in told[1])
+        assert len(told[0]) == len(told[1]) > 0
+    assert found
 
 
 def test_what_is_not_clinical_does_not_depend_on_the_hidden_condition() -> None:

@@ -16,8 +16,8 @@ from clinworld.core.rng import Rng
 from clinworld.core.text import Wording
 from clinworld.gates.impossible import CHECKS, World, find_impossible
 from clinworld.schema.premise import Premise
-from clinworld.schema.record import Dispensing, FindingResult, Series
-from clinworld.world.build import PARTS, build_world
+from clinworld.schema.record import PARTS, Dispensing, FindingResult, Series
+from clinworld.world.build import build_world
 from clinworld.world.draw import draw_case
 from clinworld.world.plan_presenting import plan_presenting
 from clinworld.world.premise import check_premise, derive_premise

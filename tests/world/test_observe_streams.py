@@ -1,5 +1,6 @@
 """Daily streams look like their rows say: memory, weekdays, gaps, bounds; and the pieces they are made of."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from clinworld.core.errors import KnowledgeError
 from clinworld.core.rng import Rng
 from clinworld.knowledge.rows import Stream
 from clinworld.schema.record import Series
+from clinworld.world.formulas import DAILY, normal_share
 from clinworld.world.observe_plan import list_passes, load_plan, load_stack
 from clinworld.world.observe_streams import reflect, scan_ar1
 from clinworld.world.visits import draw_weekdays
@@ -172,7 +174,7 @@ def test_derived_streams_follow_the_printed_parent_on_its_days():
         observed = observe(make_premise(f"P-{i}", distractor_level="high"))
         for series in observed.series:
             row = KNOWLEDGE.streams.get(series.name)
-            if row is not None and row.parent and row.parent != "weight":
+            if row is not None and row.parent and not row.derived_by:
                 parent = find(observed, row.parent)
                 assert parent.days.tolist() == series.days.tolist()
                 fit = np.polyfit(parent.values(), series.values(), 1)
@@ -210,9 +212,39 @@ def test_a_first_pressure_does_not_diagnose_hypertension_in_a_patient_without_it
 def test_noise_shrinks_towards_a_bound_instead_of_piling_up_on_it():
     premise = make_premise()
     course = make_course(premise)
-    near = observe(premise, course=replace(course, levels={**course.levels, "cgm_tir": np.full(366, 98.0)}))
-    values = find(near, "cgm_tir").values()
-    assert values.max() == 99 and values.std() < 1.5 and abs(values.mean() - 98) < 0.6
+    near = observe(premise, course=replace(course, levels={**course.levels, "cgm_cv": np.full(366, 7.0)}))
+    values = find(near, "cgm_cv").values()
+    assert values.min() > 5 and 0.5 < values.std() < 1.5 and abs(values.mean() - 7) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("mean", "cv", "in_range", "below"),
+    [
+        (8.3, 24, (70, 82), (0, 1)),  # diabetes on tablets: about 72 % in range and 0.5 % below it
+        (9.2, 33, (55, 70), (0, 3)),  # on insulin: about 60 % and 2.5 %
+        (5.5, 17, (94, 99), (0, 4)),  # without diabetes: about 97 %
+        (10.2, 28, (45, 60), (0, 1)),  # HbA1c 8 %: about half the day
+        (12.5, 27, (20, 35), (0, 0.5)),
+    ],
+)
+def test_time_in_range_is_what_mean_and_spread_of_the_day_make_of_it(mean, cv, in_range, below):
+    day = {"cgm_mean": np.array([mean]), "cgm_cv": np.array([float(cv)])}
+    day["cgm_tbr"] = DAILY["time_below_range"].calculate(day, 50, "F", KNOWLEDGE)
+    share = DAILY["time_in_range"].calculate(day, 50, "F", KNOWLEDGE)
+    assert in_range[0] <= share[0] <= in_range[1] and below[0] <= day["cgm_tbr"][0] <= below[1]
+
+
+def test_times_in_and_below_range_are_parts_of_one_day():
+    for i in range(8):
+        observed = observe(make_premise(f"C-{i}"))
+        within, below, mean = (find(observed, name) for name in ("cgm_tir", "cgm_tbr", "cgm_mean"))
+        assert within.days.tolist() == below.days.tolist() == mean.days.tolist()
+        assert (within.values() + below.values() <= 100.5).all()  # each is rounded
+
+
+def test_the_share_of_a_normal_below_a_value_is_that_of_the_error_function():
+    values = np.linspace(-6, 6, 241)
+    assert np.abs(normal_share(values) - [0.5 * math.erfc(-z / math.sqrt(2)) for z in values]).max() < 2e-7
 
 
 def test_evidence_is_charted_weekly_about_the_level_of_the_course():

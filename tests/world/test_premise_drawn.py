@@ -13,7 +13,8 @@ from job_texts import KNOWLEDGE, read_text
 from clinworld.core.errors import JobError
 from clinworld.core.rng import Rng
 from clinworld.schema.job import Case, Job
-from clinworld.world.draw import count_by_share, derive_weight_loss, draw_cases
+from clinworld.world.draw import derive_weight_loss, draw_cases
+from clinworld.world.draw_mix import count_by_share
 from clinworld.world.premise import check_premise, derive_premise
 
 JOB = Job("j", "early_warning", "en", "7", (), None, 28, False, True, 300, (("outcome", "balanced"),), (), "", "job.yaml")

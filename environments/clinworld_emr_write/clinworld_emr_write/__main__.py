@@ -1,20 +1,36 @@
-"""`python -m clinworld_emr_write`: the self test, then the corpus. Exits with 1 where anything does not hold. Needs no verifiers."""
+"""`python -m clinworld_emr_write`: the self test, then the corpus. Needs no verifiers.
+
+Exits with 1 where anything does not hold, with 2 where it was asked for what it cannot do.
+"""
 
 import argparse
 import json
 import sys
 from pathlib import Path
 
+from clinworld.core.errors import ClinworldError
+
 from .corpus import ALPHA, VARIANTS, certify_corpus, self_test
+from .rows import Arguments
 
 
 def main() -> int:
-    """Run both and print what was seen."""
+    """Read what is asked, run both and print what was seen."""
     parser = argparse.ArgumentParser(prog="python -m clinworld_emr_write", description="Self test and corpus of the labelled cases.")
     parser.add_argument("--variants", type=int, default=VARIANTS, help="variants of each case in each store")
     parser.add_argument("--seed", type=int, default=0, help="seed of the variants")
     parser.add_argument("--json", type=Path, help="file to write the numbers to")
     given = parser.parse_args()
+    try:
+        return run(given)
+    except (ClinworldError, OSError) as problem:
+        print(problem, file=sys.stderr)
+        return 2
+
+
+def run(given: argparse.Namespace) -> int:
+    """Both, as asked."""
+    Arguments(num_tasks=given.variants, seed=given.seed)
     claims = self_test()
     for claim in claims:
         if not claim.holds:

@@ -1,7 +1,8 @@
 """`python -m clinworld_emr_write.fails_closed`: every labelled case through the installed `vf-eval`, against scripted policies.
 
-Exits with 1 when a case that fakes it averages above 0, the control below 1, or nothing could be scored. `vf-eval` itself exits with 0
-whatever happened, so the saved rollouts are read. With `--drills` the record system fails in every other row, and the mean must not move.
+Exits with 1 when a case that fakes it averages above 0, the control below 1, or a rollout is missing or could not be scored. `vf-eval`
+itself exits with 0 whatever happened, so the saved rollouts are read. With `--drills` the record system fails in every other row, and the
+mean must not move.
 """
 
 import argparse
@@ -17,10 +18,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from clinworld.core.errors import ClinworldError
 from clinworld.packs.emr_write.tasks.single_create import ALSO, CASES, CONTROL
 from clinworld.serve.policy.server import PREFIX, PolicyServer
 
 from .certification import summarize
+from .rows import read_arguments
 
 MODULE = "clinworld_emr_write"
 KEY = "SCRIPTED_POLICY_KEY"  # a client insists on a key; nobody reads it
@@ -40,7 +43,7 @@ class Run(NamedTuple):
 
 
 def main() -> int:
-    """Run every case and print one line each."""
+    """Read what is asked, run every case and print one line each."""
     parser = argparse.ArgumentParser(prog=f"python -m {MODULE}.fails_closed", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--modes", nargs="+", default=["report"], choices=("report", "tools"))
     parser.add_argument("--envs", nargs="+", default=["mockmed", "openemr"])
@@ -49,6 +52,16 @@ def main() -> int:
     parser.add_argument("--also", action="store_true", help="wrong_record as well")
     parser.add_argument("--json", type=Path, help="file to write what was seen to")
     given = parser.parse_args()
+    try:
+        return run_all(given)
+    except (ClinworldError, OSError) as problem:
+        print(problem, file=sys.stderr)
+        return 2
+
+
+def run_all(given: argparse.Namespace) -> int:
+    """Every run that is asked for."""
+    read_arguments({"envs": given.envs, "num_tasks": given.tasks})
     runs: list[Run] = []
     with _serve() as url, tempfile.TemporaryDirectory() as folder:
         for mode in given.modes:
@@ -95,7 +108,13 @@ def _run(name: str, case: str, arguments: Mapping[str, Any], url: str, folder: P
     mean = None if summary["mean"] is None else float(summary["mean"])
     counted = unscored * 2 in (len(rows), len(rows) + 1) if is_broken else unscored == 0
     told = _told_031(place) if is_legacy else mean  # what verifiers itself saved as the mean
-    return Run(name, mean, scored, unscored, tuple(dict.fromkeys(verdict for _, verdict in rows)), mean == wanted == told and counted)
+    holds = mean == wanted == told and counted and len(rows) == _count_rows(arguments)
+    return Run(name, mean, scored, unscored, tuple(dict.fromkeys(verdict for _, verdict in rows)), holds)
+
+
+def _count_rows(arguments: Mapping[str, Any]) -> int:
+    """Evaluation rows: the gold ones, and one more a labelled case, in each store."""
+    return int(len(arguments["envs"]) * (arguments["num_tasks"] + 1 + len(CASES)))
 
 
 def _show(run: Run) -> None:
@@ -112,8 +131,6 @@ def _command_040(case: str, arguments: Mapping[str, Any], url: str, place: Path)
 
 
 def _command_031(case: str, arguments: Mapping[str, Any], url: str, place: Path) -> list[str]:
-    # The evaluation rows hold one more a labelled case, in each store.
-    rows = len(arguments["envs"]) * (arguments["num_tasks"] + 1 + len(CASES))
     where = ["-b", url, "-k", KEY, "-o", str(place), "-C", "certification"]
     return [
         _find("vf-eval"),
@@ -122,7 +139,7 @@ def _command_031(case: str, arguments: Mapping[str, Any], url: str, place: Path)
         PREFIX + case,
         *where,
         "-n",
-        str(rows),
+        str(_count_rows(arguments)),
         "-r",
         "1",
         "-s",

@@ -2,6 +2,8 @@
 
 Grammar, explained to the reader by the label `how_to_read` and read back by `delivered.py`: a series is a heading and then either
 rows `d14: 97.2 . 96.8` (one value a step from the labelled day, `.` where none was made) or a list `d14 6.8, d45 6.5`.
+What a pack may see beyond that (history, dispensing, specimens, findings) stands where a reader of series and notes passes over it:
+history indented above the prescriptions, the others after the notes.
 """
 
 import re
@@ -16,10 +18,10 @@ from numpy.typing import NDArray
 
 from clinworld.core.errors import KnowledgeError, nearest_match
 from clinworld.core.text import Labels, Language, load_labels
-from clinworld.core.units import readable_unit
+from clinworld.core.units import print_tick, readable_unit
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.rows import Analyte
-from clinworld.schema.record import Note, Prescription, Profile, Record, Series, Setting
+from clinworld.knowledge.rows import Analyte, FindingKind
+from clinworld.schema.record import Dispensing, FindingResult, History, Note, Prescription, Profile, Record, Series, Setting, Specimen
 
 LABELS = Path(__file__).with_name("labels.csv")
 OPEN, CLOSE = "<record>", "</record>"
@@ -58,14 +60,17 @@ def render_record(record: Record, language: Language, knowledge: Knowledge, *, w
     uncut = {series.name: series for series in (whole or record).series}
     lines = [OPEN, labels.say("days_shown", language, last=record.last_day)]
     lines += _profile_lines(record.profile, language, knowledge, labels)
+    if record.history is not None:
+        lines += ["", labels.say("history", language), *_history_lines(record.history, record.profile.sex, language, knowledge, labels)]
     lines += ["", labels.say("prescriptions", language), *_prescription_lines(record.prescriptions, language, knowledge, labels)]
     for setting in SETTINGS:
         within = [series for series in record.series if series.setting == setting]
         lines += ["", labels.say(f"setting:{setting}", language)] if within else []
         for series in within:
             lines += _series_lines(series, uncut[series.name], record.profile.sex, language, knowledge)
-    lines += ["", labels.say("notes", language), *_note_lines(record.notes, language, labels), CLOSE]
-    return "\n".join(lines)
+    lines += ["", labels.say("notes", language), *_note_lines(record.notes, language, labels)]
+    lines += _further_lines(record, language, knowledge, labels)
+    return "\n".join([*lines, CLOSE])
 
 
 def _profile_lines(profile: Profile, language: Language, knowledge: Knowledge, labels: Labels) -> list[str]:
@@ -109,6 +114,86 @@ def _note_lines(notes: tuple[Note, ...], language: Language, labels: Labels) -> 
         if note.context is not None:
             lines.append(f"  {one_line(note.context.say(language))}")
     return lines or [labels.say("no_notes", language)]
+
+
+def _history_lines(history: History, sex: str, language: Language, knowledge: Knowledge, labels: Labels) -> list[str]:
+    """What was charted before day 0, indented: its days are no days of the course."""
+    visits = " ".join(f"d{day}" for day in history.visits) or labels.say("none_known", language)
+    lines = [labels.say("history_how", language), labels.say("past_visits", language, days=visits)]
+    for event in history.events:
+        place = labels.say(f"place:{event.source}", language)
+        lines.append(labels.say("past_event", language, day=event.day, place=place, text=one_line(event.text.say(language))))
+    for order in history.prescriptions:
+        name = knowledge.drugs[order.drug].names.say(language) if order.drug in knowledge.drugs else order.drug
+        head = _heading(order.drug, name, order.unit, language, labels)
+        label = "past_order" if order.last_day is not None else "past_order_open"
+        lines.append(labels.say(label, language, head=head, first=order.first_day, last=order.last_day, dose=f"{order.dose:g}"))
+    for series in history.series:
+        head = _series_head(series.name, series.unit, 0, sex, language, knowledge)
+        values = zip(series.days.tolist(), print_ticks(series), strict=True)
+        lines.append(f"{head}: {', '.join(f'd{day} {value}' for day, value in values)}")
+    return [f"  {line}" for line in lines]
+
+
+def _further_lines(record: Record, language: Language, knowledge: Knowledge, labels: Labels) -> list[str]:
+    """Parts of the course that only some packs see; none of those that nothing is charted of. Every line of facts begins with its day."""
+    changes = [
+        labels.say(
+            "method_change",
+            language,
+            day=change.day,
+            analyte=knowledge.analytes[change.analyte].names.say(language),
+            before=knowledge.platforms[change.platform_before].names.say(language),
+            after=knowledge.platforms[change.platform_after].names.say(language),
+        )
+        for change in record.method_changes
+    ]
+    parts = {
+        "dispensing": _dispensing_lines(record.dispensing, language, knowledge, labels),
+        "specimens": [_specimen_line(each, language, knowledge, labels) for each in record.specimens],
+        "method_changes": changes,
+        "findings": _finding_lines(record.findings, language, knowledge, labels),
+    }
+    return [line for name, lines in parts.items() if lines for line in ("", labels.say(name, language), *lines)]
+
+
+def _dispensing_lines(packs: tuple[Dispensing, ...], language: Language, knowledge: Knowledge, labels: Labels) -> list[str]:
+    lines: list[str] = []
+    for drug, unit in dict.fromkeys((pack.drug, pack.unit) for pack in packs):
+        facts = labels.say("pack_facts", language, unit=unit)
+        entries = (f"d{pack.day} {pack.dose:g}x{pack.days_supplied}" for pack in packs if (pack.drug, pack.unit) == (drug, unit))
+        lines += [_heading(drug, knowledge.drugs[drug].names.say(language), facts, language, labels), ", ".join(entries)]
+    return lines
+
+
+def _specimen_line(specimen: Specimen, language: Language, knowledge: Knowledge, labels: Labels) -> str:
+    facts = [
+        labels.say("fasting" if specimen.is_fasting else "not_fasting", language),
+        labels.say(f"site:{specimen.site}", language),
+        knowledge.platforms[specimen.platform].names.say(language),
+    ]
+    if specimen.comment:
+        facts.append(labels.say("comment", language, text=knowledge.factors[specimen.comment].names.say(language)))
+    hour, minute = divmod(specimen.minute_of_day, 60)
+    return f"d{specimen.day} {hour:02d}:{minute:02d} " + labels.say("fact_joiner", language, space=" ").join(facts)
+
+
+def _finding_lines(findings: tuple[FindingResult, ...], language: Language, knowledge: Knowledge, labels: Labels) -> list[str]:
+    """One line a day."""
+    joiner = labels.say("fact_joiner", language, space=" ")
+    days = dict.fromkeys(found.day for found in findings)
+    said = {day: [_finding_text(found, language, knowledge, labels) for found in findings if found.day == day] for day in days}
+    return [f"d{day} {joiner.join(texts)}" for day, texts in said.items()]
+
+
+def _finding_text(found: FindingResult, language: Language, knowledge: Knowledge, labels: Labels) -> str:
+    row = knowledge.items[found.name]
+    if found.ticks is not None:
+        said = f"{print_tick(found.ticks, found.decimals)} {render_unit(row.ucum, language, labels)}".strip()
+    else:
+        phrase = (row.positive if found.is_positive else row.negative) if isinstance(row, FindingKind) else None
+        said = phrase.say(language) if phrase else labels.say("finding_positive" if found.is_positive else "finding_negative", language)
+    return labels.say("finding", language, name=row.names.say(language), result=said)
 
 
 def one_line(text: str) -> str:

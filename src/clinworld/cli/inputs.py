@@ -7,15 +7,18 @@ from clinworld.cli.console import Console
 from clinworld.cli.target import check_language, open_job
 from clinworld.core.errors import UsageError, allowed_values, nearest_match
 from clinworld.core.rng import Rng
+from clinworld.core.text import Language
 from clinworld.knowledge.listing import KINDS, KindCount, count_kinds, list_rows
 from clinworld.knowledge.load import Knowledge, load_knowledge
 from clinworld.knowledge.pages import PAGE_KINDS, build_pages, write_pages
+from clinworld.packs.load import WritesPack, list_cards, load_pack
 from clinworld.run.build import list_cases
 from clinworld.world.in_force import list_in_force, write_out
 from clinworld.world.job_file import packaged_jobs, read_job
 from clinworld.world.premise import derive_premise
 
 MOST_ROWS = 400
+LISTS = ("jobs", "packs")
 
 
 def inputs(
@@ -39,11 +42,12 @@ def inputs(
     ----------
     what
         conditions, drugs, analytes, streams, symptoms, findings, tests, events, artifacts, protocols, comorbidities, factors, specialties,
-        sources, jobs and so on; or a job file or packaged name.
+        sources, jobs, packs and so on; or a job file or packaged name.
     pages
         A folder for the reference pages: a new or empty one, or one of earlier pages, which are replaced.
     language
-        en or zh, the language of the pages; en unless given.
+        en or zh. The language of the pages, en unless given; or the one language in which the rows of a kind are shown, both unless given.
+        Citations of sources and meanings of parameters are there in English alone.
     knowledge
         A folder of further knowledge rows.
     pack
@@ -56,18 +60,22 @@ def inputs(
     console = Console(as_json=json, quiet=quiet)
     if pages is not None:
         return _write_pages(what, pages, language, knowledge, console)
-    if language is not None:
-        raise UsageError("inputs", "--language without --pages", "it is the language of the pages", do="Add --pages DIR, or leave it out.")
+    shown = None if language is None else check_language(language)
+    if shown is not None and what not in KINDS:
+        allowed = "it is the language of the pages, or of a kind of rows"
+        raise UsageError("inputs", "--language without either", allowed, do="Add --pages DIR or name a kind, or leave it out.")
     if what is None:
         return _count_all(load_knowledge(knowledge), console)
     if not what.strip():
-        raise UsageError("inputs", "an empty name", allowed_values((*KINDS, "jobs"), most=40), do="Name a kind of row, or a job.")
+        raise UsageError("inputs", "an empty name", allowed_values((*KINDS, *LISTS), most=40), do="Name a kind of row, or a job.")
     if what == "jobs":
         return _list_jobs(console)
+    if what == "packs":
+        return _list_packs(pack, console)
     if what in KINDS:
-        return _list_kind(what, knowledge, console)
+        return _list_kind(what, shown, knowledge, console)
     if not Path(what).exists() and what not in [path.stem for path in packaged_jobs()] and "/" not in what and not what.endswith(".yaml"):
-        options = (*KINDS, "jobs", *(path.stem for path in packaged_jobs()))
+        options = (*KINDS, *LISTS, *(path.stem for path in packaged_jobs()))
         raise UsageError(
             "inputs", f"{what!r} is neither a kind nor a job", allowed_values(options, most=60), nearest=nearest_match(what, options)
         )
@@ -82,6 +90,30 @@ def _list_jobs(console: Console) -> int:
         rows.append({"name": path.stem, "task": job.task, "language": job.language, "cases": len(job.cases) + (job.items or 0)})
     console.table([(row["name"], row["task"], row["language"], f"{row['cases']} cases") for row in rows])  # type: ignore[misc]  # all text
     console.finish(f"{len(rows)} packaged jobs; build one with `clinworld build NAME`.", {"jobs": rows})
+    return 0
+
+
+def _list_packs(packs: tuple[Path, ...], console: Console) -> int:
+    cards = list_cards(packs)
+    rows: list[dict[str, Any]] = []
+    for card in cards.values():
+        kind, languages = card.kind.replace("_", " "), ", ".join(card.languages)
+        console.say(f"{card.name}  {kind}, version {card.version}, in {languages}")
+        console.say(f"    {card.asks.en}")
+        console.say(f"    {card.asks.zh}")
+        row = {"name": card.name, "kind": card.kind, "version": card.version, "asks": {"en": card.asks.en, "zh": card.asks.zh}}
+        row |= {"languages": card.languages, "folder": str(card.folder), "used_by": card.used_by}
+        if card.kind == "record_writes":
+            row["contents"] = contents = WritesPack(card).list_contents()
+            console.say("    " + ", ".join(f"{len(names)} {sort.replace('_', ' ')}" for sort, names in contents.items()))
+            console.say("    used by " + ", ".join(card.used_by))
+        else:
+            row["episodes"] = episodes = load_pack(card.folder).pack.episodes
+            console.say("    episodes " + ", ".join(episodes))
+        rows.append(row)
+    asked = sum(card.kind == "questions" for card in cards.values())
+    told = f"{len(rows)} packs, {asked} of questions: `task: NAME` in a job."
+    console.finish(f"{told} Check one with `clinworld verify NAME`.", {"packs": rows})
     return 0
 
 
@@ -118,11 +150,12 @@ def _shares(count: KindCount) -> str:
     return ", ".join(f"{share.status} {share.share_pct:.1f} %" for share in count.shares)
 
 
-def _list_kind(kind: str, knowledge: Path | None, console: Console) -> int:
+def _list_kind(kind: str, language: Language | None, knowledge: Path | None, console: Console) -> int:
     known = load_knowledge(knowledge)
-    rows = list_rows(kind, known)
+    rows = list_rows(kind, known, language)
     for row in rows:
-        said = [name for name in dict.fromkeys((row.names.en, row.names.zh)) if name != row.id]
+        names = (row.names.en, row.names.zh) if language is None else (row.names.say(language),)
+        said = [name for name in dict.fromkeys(names) if name != row.id]
         console.say(f"{row.id}  {' / '.join(said)}".rstrip())
         for name, value, unit in row.values:
             console.say(f"    {name} {value} {unit}".rstrip())

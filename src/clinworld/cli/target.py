@@ -12,7 +12,8 @@ from clinworld.core.digest import digest_value
 from clinworld.core.errors import StampMismatch, StoreError, UsageError, nearest_match
 from clinworld.core.text import LANGUAGES, Language
 from clinworld.knowledge.load import Knowledge, load_knowledge
-from clinworld.packs.load import LoadedPack, load_pack, pack_names
+from clinworld.packs.declaration import refuse_kind
+from clinworld.packs.load import LoadedPack, find_card, list_cards, load_pack, pack_names
 from clinworld.run.batch_files import BATCH, Batch, BatchFacts, find_batch, newest_batch, open_batch
 from clinworld.schema.job import Job
 from clinworld.world.job_file import find_job, read_job
@@ -54,6 +55,9 @@ def open_job(
     name: str, *, language: str | None = None, packs: Sequence[Path] = (), knowledge_dir: Path | None = None
 ) -> tuple[Setting, Job]:
     """The job a name or path means, with everything it needs. Raises JobError, KnowledgeError or PackError."""
+    card = find_card(name, extra_dirs=packs) if is_pack(name, packs) else None
+    if card is not None and card.kind != "questions":
+        raise refuse_kind(card)
     knowledge = load_knowledge(knowledge_dir)
     job = read_job(find_job(name), knowledge, tasks=pack_names(packs))
     if language is not None and (chosen := check_language(language)) != job.language:
@@ -111,9 +115,9 @@ def is_batch(target: str) -> bool:
     return path.is_dir() and any((path / name).exists() for name in BATCH_FILES)
 
 
-def is_pack(target: str) -> bool:
-    """True when a path names a pack folder."""
-    return (Path(target) / "pack.yaml").is_file()
+def is_pack(target: str, packs: Sequence[Path] = ()) -> bool:
+    """True for a pack folder, and for the name of a pack where no file or folder of that name is."""
+    return (Path(target) / "pack.yaml").is_file() or (not Path(target).exists() and target in list_cards(packs))
 
 
 def choose_batch(job: Job, out: Path, stamp: str | None) -> Batch | None:

@@ -5,6 +5,8 @@ from pathlib import Path
 from clinworld.cli.build import run_build
 from clinworld.cli.console import Console, progress
 from clinworld.cli.target import Setting, choose_batch, is_batch, is_pack, open_batch_target, open_job
+from clinworld.core.errors import UsageError
+from clinworld.packs.load import list_cards
 from clinworld.run.batch_files import Batch
 from clinworld.run.verify import VerifySummary, verify_batch
 from clinworld.run.verify_pack import verify_pack
@@ -26,13 +28,14 @@ def verify(
 ) -> int:
     """Check every item of a job or batch again from what is on disk, or a pack folder.
 
-    A batch: every gate, both gold derivations, every prompt, the ledger (verify.jsonl). A pack folder: shape, languages, controls,
-    determinism and floors. Exit code 3 when something failed. A job without a batch is built first.
+    A batch: every gate, both gold derivations, every prompt, the ledger (verify.jsonl). A pack: shape, languages, controls,
+    determinism and floors, or its own proof where it asks no questions. Exit code 3 when something failed. A job without a batch is
+    built first.
 
     Parameters
     ----------
     target
-        A job file or packaged name, a batch folder, or a pack folder.
+        A job file or packaged name, a batch folder, or a pack by folder or name.
     out
         The folder batches go under.
     batch
@@ -49,8 +52,12 @@ def verify(
         Only the last line, and errors.
     """
     console = Console(as_json=json, quiet=quiet)
-    if is_pack(target):
-        checked = verify_pack(Path(target), extra_dirs=pack, knowledge_dir=knowledge)
+    if is_pack(target, pack):
+        for option, value in (("--batch", batch), ("--language", language)):
+            if value is not None:
+                raise UsageError(option, f"{value!r} with the pack {target}", "that is for jobs and batches", do="Leave it out.")
+        folder = Path(target) if Path(target).exists() else list_cards(pack)[target].folder
+        checked = verify_pack(folder, extra_dirs=pack, knowledge_dir=knowledge)
         for finding in checked.findings[:MOST_FINDINGS]:
             console.tell(finding)
         console.finish(checked.line(), checked.document())

@@ -116,15 +116,22 @@ def check_plan(plan: Plan) -> None:
         raise UsageError("--seed", repr(plan.seed), "a whole number or a word is expected")
 
 
-def build_cohort(out: Path, plan: Plan, *, begin: Callable[[int], Callable[[int], None]] = lambda _: lambda __: None) -> CohortSummary:
+def build_cohort(
+    out: Path,
+    plan: Plan,
+    *,
+    knowledge: Knowledge | None = None,
+    begin: Callable[[int], Callable[[int], None]] = lambda _: lambda __: None,
+) -> CohortSummary:
     """Make a cohort in a folder, or what is still missing of it.
 
-    `begin` is told how many patients are to be made and gives what is then told how many more are done. Raises UsageError for arguments
+    `knowledge` is that of the plan's folder, read here where it is not given. `begin` is told how many patients are to be made and gives
+    what is then told how many more are done. Raises UsageError for arguments
     out of range or unlike those the folder was begun with, StampMismatch where another program began it, StoreError for a folder that
     cannot be used or that another process is writing to.
     """
     check_plan(plan)
-    knowledge = load_knowledge(plan.knowledge_dir)
+    known = knowledge or load_knowledge(plan.knowledge_dir)
     arguments, made_with = plan.arguments(), plan.made_with()
     folder = open_folder(out)
     began = time.monotonic()
@@ -140,14 +147,14 @@ def build_cohort(out: Path, plan: Plan, *, begin: Callable[[int], Callable[[int]
             return CohortSummary(out, 0, kept, finished)
         setting = Setting(out.resolve(), plan.seed, plan.language, plan.wanted, plan.knowledge_dir)
         advance = begin(plan.patients - kept)
-        with folder.journal() as journal, closing(make_shards(missing, setting, knowledge, plan.workers, advance)) as made:
+        with folder.journal() as journal, closing(make_shards(missing, setting, known, plan.workers, advance)) as made:
             for facts in made:
                 shards[facts.number] = facts
                 journal.add(facts._asdict())
         ordered = [shards[number] for number in sorted(shards)]
         if finished is None:
             _write_people(folder, ordered)
-        tables = _write_codes(folder, ordered, knowledge)
+        tables = _write_codes(folder, ordered, known)
         row = _describe(arguments, made_with, ordered, {PEOPLE: digest_file(folder.file(PEOPLE)), **tables})
         write_json(folder.file(DESCRIPTION), row | {"making": _tell_making(plan, began)})
         folder.remove_parts([facts.number for facts in ordered])

@@ -14,8 +14,8 @@ from clinworld.core.text import Language
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.job import Case, Job
 from clinworld.schema.premise import Premise
-from clinworld.schema.record import Record
-from clinworld.world.build import PARTS, build_world
+from clinworld.schema.record import PARTS, Record
+from clinworld.world.build import build_world
 from clinworld.world.draw import draw_case, drawn_id
 from clinworld.world.job_values import in_force
 from clinworld.world.premise import check_premise, derive_premise

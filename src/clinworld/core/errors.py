@@ -18,6 +18,9 @@ ClinworldError
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+MOST_SHOWN = 80
+_LONGEST_WORD = 200  # nobody means a name with a longer word
+
 
 class ClinworldError(Exception):
     """An error whose message says where, what was found, what is allowed, the nearest match and what to do.
@@ -26,6 +29,7 @@ class ClinworldError(Exception):
     """
 
     exit_code = 2
+    examples = "See `clinworld inputs` for what goes in."  # where somebody with an empty file finds a filled one
 
     def __init__(
         self,
@@ -56,13 +60,19 @@ class UsageError(ClinworldError):
 class JobError(ClinworldError):
     """The job file is wrong: syntax, name, type or hard range."""
 
+    examples = "See `clinworld inputs jobs` for examples."
+
 
 class KnowledgeError(ClinworldError):
     """A knowledge row or file is wrong."""
 
+    examples = "See `clinworld inputs KIND` for rows of each kind, or leave the file out."
+
 
 class PackError(ClinworldError):
     """A pack folder is wrong."""
+
+    examples = "See the package's own packs for what stands in each file."
 
 
 class StoreError(ClinworldError):
@@ -107,6 +117,8 @@ class Incomplete(ClinworldError):
 
 def nearest_match(word: str, options: Iterable[str]) -> str | None:
     """The option a reader most likely meant, or None when nothing is close."""
+    if len(str(word)) > _LONGEST_WORD:
+        return None
     by_folded = {str(option).casefold(): str(option) for option in options}
     close = get_close_matches(str(word).casefold(), list(by_folded), n=1, cutoff=0.6)
     return by_folded[close[0]] if close else None
@@ -117,3 +129,27 @@ def allowed_values(options: Iterable[object], *, most: int = 12) -> str:
     names = [str(option) for option in options]
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return "allowed: " + ", ".join(names[:most]) + rest
+
+
+def shorten(found: object, *, most: int = MOST_SHOWN) -> str:
+    """What was found, as a message quotes it: at most `most` characters, and how long it was.
+
+    >>> shorten("abc"), shorten(["abc"] * 40, most=20)
+    ("'abc'", "['abc', 'abc', 'abc'… (40 entries)")
+    """
+    if isinstance(found, list | tuple | dict) and len(found) > most:  # not written out whole to show its beginning
+        return f"{shorten([*found][: most // 4], most=most).partition('…')[0]}… ({len(found):,} entries)"
+    text = found if isinstance(found, str) else repr(found)
+    if len(text) <= most:
+        return repr(found)
+    told = f"{len(found):,} entries" if isinstance(found, list | tuple | dict) else f"{len(text):,} characters"
+    return f"{repr(text[:most]) if isinstance(found, str) else text[:most]}… ({told})"
+
+
+def found_text(found: object) -> str:
+    """`found 5`, or `found nothing` for what is empty.
+
+    >>> found_text(5), found_text(""), found_text(None)
+    ('found 5', 'found nothing', 'found nothing')
+    """
+    return "found nothing" if found is None or found == "" else f"found {shorten(found)}"

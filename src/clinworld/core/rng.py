@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 _OCTAVES, _CELLS = 53, 64
 _PLACE_BITS = 46  # of the 52 bits of a mantissa, the first 6 name one of 64 cells
+_TAIL_BITS = 54  # a tail is a whole number and a half of these parts of one
 _FIRST_CELL = (1021 - (_OCTAVES - 1)) * _CELLS  # 1021: exponent field of a float in [0.25, 0.5)
 
 State = tuple[int, ...]  # words of the generator's state: plain whole numbers are set much faster than an array's
@@ -75,6 +76,14 @@ def words_to_uniform(words: Words) -> Reals:
 
 
 @lru_cache(maxsize=1)
+def _scaled_table() -> tuple[Reals, Reals]:
+    # The same for whole arrays: an octave more, for the one tail smaller than all, and slopes for places that are whole numbers. Scaling
+    # by powers of two rounds nothing, so the bits stay.
+    value, slope = _normal_table()
+    return np.concatenate([np.repeat(value[:1], _CELLS), value]), np.concatenate([np.zeros(_CELLS), slope]) * 2.0**-_PLACE_BITS
+
+
+@lru_cache(maxsize=1)
 def _normal_lists() -> tuple[list[float], list[float]]:
     value, slope = _normal_table()
     return value.tolist(), slope.tolist()
@@ -96,14 +105,15 @@ def words_to_normal(words: Words) -> Reals:
     """
     if words.ndim == 1 and words.size <= _FEW:
         return np.array([_word_to_normal(word) for word in words.tolist()], dtype=np.float64)
-    value, slope = _normal_table()
-    tail = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-54  # in (0, 0.5]
+    value, slope = _scaled_table()
+    tail = (words >> np.uint64(11)).astype(np.float64)
+    tail += 0.5  # 2**54 times the tail, which lies in (0, 0.5]
     # A float holds octave, cell and place in the cell one after the other: exponent, first bits and last bits of the mantissa.
     bits = tail.view(np.int64)
-    cell = (bits >> _PLACE_BITS) - _FIRST_CELL
-    np.maximum(cell, 0, out=cell)
-    normals = (bits & ((1 << _PLACE_BITS) - 1)).astype(np.float64)
-    normals *= 2.0**-_PLACE_BITS
+    cell = bits >> _PLACE_BITS
+    cell -= _FIRST_CELL + (_TAIL_BITS - 1) * _CELLS
+    bits &= (1 << _PLACE_BITS) - 1
+    normals = bits.astype(np.float64)
     normals *= slope.take(cell)
     normals += value.take(cell)
     return np.copysign(normals, (words << np.uint64(63)).view(np.float64), out=normals)
@@ -143,7 +153,7 @@ class Series:
 
     def words(self, n: int, *, start: int = 0) -> Words:
         """`n` raw 64-bit words from element `start` on."""
-        block, offset = divmod(start, 4)  # one Philox counter step yields four words
+        block, offset = divmod(start, 4) if start else (0, 0)  # one Philox counter step yields four words
         drawn: Words = self._turn.to(self._key, self._place, block).random_raw(n + offset)
         return drawn[offset:] if offset else drawn
 
@@ -160,7 +170,7 @@ class Series:
         return (self._word(index) >> 11) * 2.0**-53
 
     def _word(self, index: int) -> int:
-        block, offset = divmod(index, 4)
+        block, offset = divmod(index, 4) if index else (0, 0)
         philox = self._turn.to(self._key, self._place, block)
         for _ in range(offset):
             philox.random_raw()
@@ -195,3 +205,13 @@ class Rng:
     def at(self, case_id: str, *path: str | int) -> Series:
         """The series at an address; equal addresses give equal series."""
         return Series(self._turn, _key(self.seed, case_id), _place(path))
+
+    def first_words(self, case_id: str, paths: Sequence[tuple[str | int, ...]], n: int) -> Words:
+        """The first `n` words of several series of a case, [path, word]: those `at` gives one by one, for less."""
+        turn, key = self._turn, _key(self.seed, case_id)
+        if n == 1:
+            return np.array([turn.to(key, _place(path), 0).random_raw() for path in paths], dtype=np.uint64).reshape(-1, 1)
+        words = np.empty((len(paths), n), dtype=np.uint64)
+        for row, path in zip(words, paths, strict=True):
+            row[:] = turn.to(key, _place(path), 0).random_raw(n)
+        return words

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from clinworld.core.errors import ClinworldError, JobError, KnowledgeError, allowed_values, nearest_match
+from clinworld.core.errors import ClinworldError, JobError, KnowledgeError, allowed_values, nearest_match, shorten
 from clinworld.core.plain_yaml import NotFinite, NotPlain, read_plain, read_scalar
 
 MAX_BYTES = 5_000_000
@@ -41,12 +41,17 @@ class Document:
         """Line of each place; the document itself is the place ()."""
         return _find_lines(self.text) if self.text else {(): 1}
 
+    def line(self, place: Place) -> int:
+        """The line of a place; of the nearest place above one that is not written."""
+        lines = self.lines
+        return next((lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in lines), 1)
+
 
 def place_text(place: Place) -> str:
     """`cases[0].raw.sex` for ("cases", 0, "raw", "sex")."""
     text = ""
     for part in place:
-        text += f"[{part}]" if isinstance(part, int) else (f".{part}" if text else part)
+        text += f"[{part}]" if isinstance(part, int) else (f".{_cut(part)}" if text else _cut(part))
     return text
 
 
@@ -64,9 +69,10 @@ def read_text(path: Path, error: type[ClinworldError]) -> str:
         if len(raw) > MAX_BYTES:
             raise error(name, f"more than {MAX_BYTES:,} bytes", f"at most {MAX_BYTES:,} bytes are read", do="Name a regular file.")
     except FileNotFoundError:
-        raise error(name, "no such file", nearest=_nearest_file(path), do="Check the path.") from None
+        raise error(name, "no such file", "a file that exists", nearest=_nearest_file(path), do="Check the path.") from None
     except OSError as problem:
-        raise error(name, f"cannot be read ({problem.strerror})", do="Check the path and its permissions.") from None
+        told = f"cannot be read ({problem.strerror})"
+        raise error(name, told, "a file that can be read", do="Check the path and its permissions.") from None
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -74,7 +80,7 @@ def read_text(path: Path, error: type[ClinworldError]) -> str:
     if "\x00" in text:
         raise error(name, "a NUL byte", "text is expected", do="This looks like a binary file.")
     if not text.strip():
-        raise error(name, "an empty file", "a document is expected", do="See `clinworld inputs jobs` for examples.")
+        raise error(name, "an empty file", "a document is expected", do=error.examples)
     return text
 
 
@@ -118,13 +124,15 @@ class _Reader:
             mark = getattr(problem, "problem_mark", None)
             line = mark.line + 1 if mark else 1
             what = getattr(problem, "problem", None) or str(problem).splitlines()[0]
-            raise self.fail(line, f"not YAML ({what})", do="Check indentation, brackets and quotes on this line.") from None
+            raise self.fail(
+                line, f"not YAML ({what})", "YAML is expected", "Check indentation, brackets and quotes on this line."
+            ) from None
 
     def _document(self) -> Any:
         self._next: Callable[[], Any] = yaml.CSafeLoader(self.text).get_event
         self._next()  # stream start
         if isinstance(self._next(), yaml.StreamEndEvent):
-            raise self.error(self.name, "no document", "one document is expected")
+            raise self.error(self.name, "no document", "one document is expected", do=self.error.examples)
         value = self._node(self._next(), 0)
         self._next()  # document end
         after: Any = self._next()
@@ -142,7 +150,7 @@ class _Reader:
         if kind is yaml.ScalarEvent:
             return self._scalar(event) if event.implicit[0] else event.value
         if depth > MAX_DEPTH:
-            raise self.fail(_line(event), f"values nested deeper than {MAX_DEPTH}", do="Flatten the file.")
+            raise self.fail(_line(event), f"values nested deeper than {MAX_DEPTH}", f"at most {MAX_DEPTH} levels", "Flatten the file.")
         depth += 1
         if kind is yaml.SequenceStartEvent:
             items: list[Any] = []
@@ -153,7 +161,7 @@ class _Reader:
         while (event := self._next()).__class__ is not yaml.MappingEndEvent:
             if event.__class__ is not yaml.ScalarEvent:
                 self._check_plain(event)
-                raise self.fail(_line(event), "a key that is a list or mapping", "keys are words")
+                raise self.fail(_line(event), "a key that is a list or mapping", "keys are words", "Write one word before the colon.")
             if event.anchor is not None or event.tag is not None:
                 self._check_plain(event)
             key = event.value
@@ -166,7 +174,7 @@ class _Reader:
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
             raise self.fail(_line(event), "an anchor or alias", "anchors and aliases are not allowed", "Write the value out.")
         if event.tag not in (None, "!"):
-            raise self.fail(_line(event), f"a tag {event.tag!r}", "tags are not allowed", "Remove the tag.")
+            raise self.fail(_line(event), f"a tag {_cut(event.tag)!r}", "tags are not allowed", "Remove the tag.")
 
     def _scalar(self, event: Any) -> Any:
         try:
@@ -213,25 +221,34 @@ def load_csv(path: Path, columns: Iterable[str], *, error: type[ClinworldError] 
         skipped += 1
     reader = csv.reader(io.StringIO(text), strict=True)
     expected = tuple(columns)
+    rows: list[dict[str, str]] = []
     try:
-        header = [cell.strip() for cell in next(reader)]
-        for column in header:
-            if column not in expected or header.count(column) > 1:
-                nearest = nearest_match(column, expected)
-                raise error(f"{path.name}, header", f"column {column!r}", allowed_values(expected, most=60), nearest=nearest)
-        for column in expected:
-            if column not in header:
-                raise error(f"{path.name}, header", f"no column {column!r}", allowed_values(expected, most=60), do="Add the column.")
-        rows: list[dict[str, str]] = []
+        header = [cell.strip() for cell in next(reader, [])]
+        _check_header(header, expected, f"{path.name}, line {skipped + 1}, header", error)
+        line = reader.line_num + skipped + 1
         for cells in reader:
-            line = reader.line_num + skipped
             if len(cells) != len(header):
-                raise error(
-                    f"{path.name}, line {line}", f"{len(cells)} cells", f"the header has {len(header)}", do="Quote cells with commas."
-                )
+                found = f"{len(cells)} cells" if cells else "an empty line"
+                do = "Quote cells with commas." if cells else "Remove the line."
+                raise error(f"{path.name}, line {line}", found, f"{len(header)} cells, as in the header", do=do)
             row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
             row["_row"] = str(line)
             rows.append(row)
+            line = reader.line_num + skipped + 1
     except csv.Error as problem:
-        raise error(f"{path.name}, line {reader.line_num + skipped}", f"not CSV ({problem})", do="Check the quotes.") from None
+        where = f"{path.name}, line {reader.line_num + skipped}"
+        allowed = f"cells between commas, each of at most {csv.field_size_limit():,} characters"
+        raise error(where, f"not CSV ({problem})", allowed, do="Check the quotes, and shorten long cells.") from None
     return rows
+
+
+def _check_header(header: list[str], expected: tuple[str, ...], where: str, error: type[ClinworldError]) -> None:
+    allowed = allowed_values(expected, most=60)
+    for column in header:
+        if column not in expected:
+            raise error(where, f"column {shorten(column)}", allowed, nearest=nearest_match(column, expected), do="Rename or remove it.")
+        if header.count(column) > 1:
+            raise error(where, f"column {column!r} twice", allowed, do="Remove one of them.")
+    for column in expected:
+        if column not in header:
+            raise error(where, f"no column {column!r}", allowed, do="Add the column.")

@@ -13,7 +13,8 @@ def to_ticks(values: ArrayLike, decimals: int) -> NDArray[np.int64]:
     >>> [int(t) for t in to_ticks([98.24, 98.25], 1)]
     [982, 982]
     """
-    return np.rint(np.asarray(values, dtype=np.float64) * 10.0**decimals).astype(np.int64)
+    scaled = np.asarray(values, dtype=np.float64)
+    return np.rint(scaled * 10.0**decimals if decimals else scaled).astype(np.int64)
 
 
 def from_ticks(ticks: ArrayLike, decimals: int) -> NDArray[np.float64]:
@@ -34,16 +35,21 @@ def print_tick(tick: int, decimals: int) -> str:
     return f"{sign}{whole // scale}.{whole % scale:0{decimals}d}"
 
 
-_READABLE = {"mm[Hg]": "mmHg", "/min": "/min", "Cel": "°C", "{steps}/d": "steps/d", "{score}": "points", "kcal": "kcal"}
+_READABLE = {"Cel": "°C", "{score}": "points", "mg{FEU}/L": "mg/L FEU"}
+_WRITTEN = {"{1.73_m2}": "1.73 m²", "[Hg]": "Hg", "[IU]": "IU", "[arb'U]": "AU", "(24.h)": "24 h", "10*": "10^", "{": "", "}": ""}
 
 
 def readable_unit(ucum: str) -> str:
     """A UCUM code as a clinician writes it.
 
-    >>> readable_unit("mm[Hg]"), readable_unit("mmol/L")
-    ('mmHg', 'mmol/L')
+    >>> readable_unit("mm[Hg]"), readable_unit("mL/min/{1.73_m2}"), readable_unit("10*9/L"), readable_unit("k[IU]/L")
+    ('mmHg', 'mL/min/1.73 m²', '10^9/L', 'kIU/L')
     """
-    return _READABLE.get(ucum, ucum)
+    if ucum in _READABLE:
+        return _READABLE[ucum]
+    for code, written in _WRITTEN.items():
+        ucum = ucum.replace(code, written)
+    return ucum
 
 
 _PREFIXES = ("", "k", "d", "c", "m", "u", "n", "p", "f", "M", "G")

@@ -59,7 +59,7 @@ def read_marks(records: Sequence[Record], knowledge: Knowledge) -> Marks:
     clinical = _usual_lengths(knowledge)
     told = Counter(text for record in records for text in {note.text.en for note in record.notes} - clinical.keys())
     common = {text for text, times in told.items() if times >= COMMON_SHARE * len(records)}
-    rows = [_read_one(record, clinical, common) for record in records]
+    rows = [_read_one(record, clinical, common, knowledge) for record in records]
     names = sorted({name for row in rows for name in row})
     table = np.array([[row.get(name, 0.0) for row in rows] for name in names])
     known = np.array([len(record.profile.known_conditions) for record in records])
@@ -85,13 +85,13 @@ def _usual_lengths(knowledge: Knowledge) -> Lengths:
     return lengths
 
 
-def _read_one(record: Record, clinical: Lengths, common: set[str]) -> dict[str, float]:
+def _read_one(record: Record, clinical: Lengths, common: set[str], knowledge: Knowledge) -> dict[str, float]:
     last = float(max(record.last_day, 1))
     profile = record.profile
     row = {
         "index_day": last,
         "bmi": profile.bmi or -1.0,
-        "n_series": float(len(record.series)),
+        "n_series": float(sum(not _is_calculated(series, knowledge) for series in record.series)),
         "n_goals": float(len(profile.goals)),
         "n_prescriptions": float(len(record.prescriptions)),
         "n_dispensing": float(len(record.dispensing)),
@@ -104,7 +104,7 @@ def _read_one(record: Record, clinical: Lengths, common: set[str]) -> dict[str, 
         "order_day": _mean([each.day / last for each in record.prescriptions]),
         "dispensing_day": _mean([each.day / last for each in record.dispensing]),
     }
-    row |= _read_notes(record, clinical, common, last) | _read_series(record, last)
+    row |= _read_notes(record, clinical, common, last) | _read_series(record, last, knowledge)
     row |= {f"has_device:{device}": 1.0 for device in profile.devices}
     row |= {f"drug:{each.drug}": 1.0 for each in record.prescriptions}
     if record.prescriptions:
@@ -141,9 +141,11 @@ def _read_notes(record: Record, clinical: Lengths, common: set[str], last: float
     return row | {f"says:{note.text.en}": 1.0 for note in notes if note.text.en in common}
 
 
-def _read_series(record: Record, last: float) -> dict[str, float]:
+def _read_series(record: Record, last: float, knowledge: Knowledge) -> dict[str, float]:
     row: dict[str, float] = {}
     for series in record.series:
+        if _is_calculated(series, knowledge):
+            continue
         row[f"has_series:{series.name}"] = 1.0
         row[f"n_readings:{series.name}"] = len(series.days) / last
         if series.setting in ("clinic", "laboratory"):
@@ -151,6 +153,12 @@ def _read_series(record: Record, last: float) -> dict[str, float]:
     if any(record.find(name) for name in SCALES):
         row["start_weight"] = _first_weight(record)
     return row
+
+
+def _is_calculated(series: Series, knowledge: Knowledge) -> bool:
+    """True for a result that follows from printed ones. It is no mark: it is missing where these are beyond what its formula holds for, as
+    a very high triglyceride leaves LDL cholesterol out, and that is medicine."""
+    return series.name in knowledge.analytes and bool(knowledge.analytes[series.name].derived_by)
 
 
 class Checked(NamedTuple):

@@ -32,6 +32,7 @@ from clinworld.schema.premise import Premise
 from clinworld.schema.record import Chart, Note
 from clinworld.world.history_drugs import find_contraindications, find_states
 from clinworld.world.presenting import fits
+from clinworld.world.seen_results import find_against, read_against
 from clinworld.world.visits import draw_visits
 
 WOMEN_ONLY = "finding.women_only."
@@ -171,11 +172,13 @@ def _list_wordings(knowledge: Knowledge) -> dict[str, tuple[str, ...]]:
 
 
 def find_forbidden_drugs(world: World) -> list[Finding]:
-    """Drugs ordered in spite of a documented condition, a state it means, or a result charted by then that forbids them."""
+    """Drugs ordered in spite of a documented condition, a state it means, or a result charted by then that forbids them; and drugs that
+    are not stopped at the visit after such a result."""
     found = []
-    known = world.record.profile.known_conditions
+    known, sex = world.record.profile.known_conditions, world.premise.patient.sex
+    orders, visits = world.record.prescriptions, sorted(world.visits)
     before: tuple[str, float] | None = None
-    for order in world.record.prescriptions:
+    for place, order in enumerate(orders):
         # A step down or the same dose is no decision for the drug.
         is_decision = before is None or before[0] != order.drug or order.dose > before[1]
         before = order.drug, order.dose
@@ -183,13 +186,18 @@ def find_forbidden_drugs(world: World) -> list[Finding]:
         if drug is None:
             found.append(Finding("drug", f"order, day {order.day}", order.drug, "a drug of knowledge"))
             continue
-        values = {
-            series.name: float(part.values()[-1])
-            for series in world.record.series
-            if is_decision and series.setting == "laboratory" and len((part := series.until(order.day)).ticks)
-        }
-        for rule in find_contraindications(drug, known, find_states(known), values):
-            reason = rule.condition or rule.state or f"{rule.item} {values[rule.item]:g}"
+        reasons = [rule.condition or rule.state for rule in find_contraindications(drug, known, find_states(known), {})]
+        end = next((each.day for each in orders[place + 1 :] if each.drug != order.drug), world.record.last_day)
+        spoken = read_against(order.drug, world.record.series, sex, world.knowledge)
+        against = find_against(spoken, order.day, order.day)
+        if is_decision and against:
+            reasons.append(f"{against.item} {against.value:g}")
+        # The visit that sees a result asks for it, the next one stops what it forbids.
+        stopped_by = max((day for day in visits if day < end), default=order.day) - 1
+        is_begun = place == 0 or orders[place - 1].drug != order.drug
+        if is_begun and not (is_decision and against) and (against := find_against(spoken, order.day, stopped_by)):
+            reasons.append(f"{against.item} {against.value:g} on day {against.day}, to day {end}")
+        for reason in reasons:
             found.append(Finding("drug", f"{order.drug} {order.dose:g}, day {order.day}", f"given in spite of {reason}", "contraindicated"))
     return found
 

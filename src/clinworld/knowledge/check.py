@@ -39,6 +39,7 @@ from clinworld.knowledge.check_numbers import (
 from clinworld.knowledge.check_references import (
     check_derived_streams,
     check_references,
+    check_reviews,
     check_sources,
     check_statuses,
 )
@@ -69,6 +70,7 @@ from clinworld.schema.finding import Finding
 CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
     check_sources,
     check_statuses,
+    check_reviews,
     check_references,
     check_indications,
     check_derived_streams,
@@ -113,9 +115,9 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
 )
 
 
-def check_knowledge(knowledge: Knowledge) -> tuple[Finding, ...]:
-    """All findings of all checks, in the order of the checks; () when the files agree.
+def check_knowledge(knowledge: Knowledge) -> Iterator[Finding]:
+    """The findings of all checks, in the order of the checks, each looked for when it is asked for; none when the files agree.
 
     Raises KnowledgeError for a row that cannot be read at all.
     """
-    return tuple(finding for check in CHECKS for finding in check(knowledge))
+    return (finding for check in CHECKS for finding in check(knowledge))

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import get_args
 
-from clinworld.core.errors import nearest_match
 from clinworld.knowledge.condition_rows import Condition, ConditionFinding, Found, RedFlag, ToldApart
+from clinworld.knowledge.faults import find_unknown
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.places import limits_of, place_of
 from clinworld.schema.finding import Finding
@@ -26,12 +26,10 @@ def check_look_alikes(knowledge: Knowledge) -> Iterator[Finding]:
     for key, condition in described(knowledge):
         place = place_of(knowledge, "conditions", key, "look_alikes")
         names = tuple(dict.fromkeys(alike.condition for alike in condition.look_alikes))
-        for name in names:
-            if name not in knowledge.conditions or name == key:
-                nearest = nearest_match(name, [other for other in knowledge.conditions if other != key])
-                yield Finding("look_alikes_known", place, repr(name), "an id of another condition" + _near(nearest))
+        others = {name: None for name in knowledge.conditions if name != key}
+        yield from find_unknown("look_alikes_known", place, names, others, "another condition")
         if len(names) < FEWEST_LOOK_ALIKES:
-            yield Finding("look_alikes_known", place, f"{len(names)} look-alikes", f"at least {FEWEST_LOOK_ALIKES}")
+            yield Finding("look_alikes_known", place, f"{len(names)} look-alikes", f"at least {FEWEST_LOOK_ALIKES} other conditions")
 
 
 def check_told_apart(knowledge: Knowledge) -> Iterator[Finding]:
@@ -72,7 +70,7 @@ def check_presentations(knowledge: Knowledge) -> Iterator[Finding]:
         place = place_of(knowledge, "conditions", key, "presentations")
         told = condition.presentations
         if len(told) < FEWEST_PRESENTATIONS:
-            yield Finding("presentations_differ", place, f"{len(told)} presentations", f"at least {FEWEST_PRESENTATIONS}")
+            yield Finding("presentations_differ", place, f"{len(told)} presentations", f"at least {FEWEST_PRESENTATIONS} that differ")
         for first, second in combinations(told, 2):
             if first.id == second.id:
                 yield Finding("presentations_differ", place, f"{first.id} again", "an id of its own for each")
@@ -81,13 +79,11 @@ def check_presentations(knowledge: Knowledge) -> Iterator[Finding]:
                     "presentations_differ", place, f"{second.id}: {', '.join(second.course)}", f"other symptoms or order than {first.id}"
                 )
         own = tuple(entry.symptom for entry in condition.symptoms)
-        for presentation in told:
-            for name in presentation.course:
-                if name not in own:
-                    allowed = "a symptom of the condition" + _near(nearest_match(name, own))
-                    yield Finding("presentations_differ", f"{place} ({presentation.id})", repr(name), allowed)
+        for number, presentation in enumerate(told):
+            within = f"{place}[{number}] ({presentation.id})"
+            yield from find_unknown("presentations_differ", within, presentation.course, own, "a symptom of the condition")
             if len(set(presentation.course)) < len(presentation.course):
-                yield Finding("presentations_differ", f"{place} ({presentation.id})", ", ".join(presentation.course), "each symptom once")
+                yield Finding("presentations_differ", within, ", ".join(presentation.course), "each symptom once")
 
 
 def check_deciding_symptoms(knowledge: Knowledge) -> Iterator[Finding]:
@@ -153,7 +149,3 @@ def check_limits(knowledge: Knowledge, check: str, place: str, item: str, limits
             yield Finding(check, place, f"{limit:g}", f"no limit: {item} is no number")
         elif not low <= limit <= high:
             yield Finding(check, place, f"{limit:g}", f"inside {low:g} to {high:g}, the bounds of {item}")
-
-
-def _near(nearest: str | None) -> str:
-    return f"; nearest: {nearest!r}" if nearest else ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from clinworld.knowledge.check_conditions import check_limits
-from clinworld.knowledge.check_references import find_unknown
+from clinworld.knowledge.faults import find_unknown
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.places import limits_of, place_of
 from clinworld.knowledge.rule_facts import known_facts
@@ -37,7 +37,10 @@ def check_ladders(knowledge: Knowledge) -> Iterator[Finding]:
         for number, (low, high) in enumerate(zip((0.0, *drug.ladder), drug.ladder, strict=False)):
             if high <= low:
                 yield Finding(
-                    "ladder_rises", f"{place}[{number}]", f"{high:g} after {low:g}", f"a ladder must rise; the full ladder: {full}"
+                    "ladder_rises",
+                    f"{place}[{number}]",
+                    f"{high:g} after {low:g}",
+                    f"doses that rise from above 0; the full ladder: {full}",
                 )
 
 

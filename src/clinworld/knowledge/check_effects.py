@@ -1,9 +1,10 @@
 """Effects of events and couplings: called by what they join, of a size they may have, on what they may act on, and never in a circle."""
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.places import place_of
+from clinworld.knowledge.places import place_of, wrong_place
 from clinworld.knowledge.rows import Analyte, Coupling, Driver, EventEffect, Stream
 from clinworld.schema.finding import Finding
 
@@ -36,13 +37,14 @@ def _check_brief(knowledge: Knowledge, row: EventEffect, driver: Driver, normal:
     """Whether an event that goes the way of a driver could be taken for it."""
     most_days, share = (knowledge.parameter(f"event_effects.most_evidence_{name}") for name in ("days", "share"))
     most = share * abs(100 * full / normal if row.unit == "%" else full)
-    place, days = place_of(knowledge, "event_effects", row.id), row.lasts_days + row.fade_days
+    days, evidence = row.lasts_days + row.fade_days, ("drivers", driver.id, "evidence")
     if row.peak * full > 0 and days > most_days:
+        place = wrong_place(knowledge, ("event_effects", row.id, "lasts_days"), evidence)
         allowed = f"at most {most_days:g} days on the evidence of {driver.id}"
-        yield Finding("event_shows_no_driver", f"{place}, lasts_days", f"{days:g} days with its fade", allowed)
+        yield Finding("event_shows_no_driver", place, f"{days:g} days of {row.id} with its fade", allowed)
     if row.peak * full > 0 and abs(row.peak) > most:
-        allowed = f"at most {most:g} on the evidence of {driver.id}"
-        yield Finding("event_shows_no_driver", f"{place}, peak", f"{row.peak:g}", allowed)
+        place = wrong_place(knowledge, ("event_effects", row.id, "peak"), evidence)
+        yield Finding("event_shows_no_driver", place, f"{row.peak:g} of {row.id}", f"at most {most:g} on the evidence of {driver.id}")
 
 
 def check_couplings(knowledge: Knowledge) -> Iterator[Finding]:
@@ -54,8 +56,9 @@ def check_couplings(knowledge: Knowledge) -> Iterator[Finding]:
         if not row.slope or not row.cap:
             yield Finding("coupling_is_whole", f"{place}, slope", f"{row.slope:g} up to {row.cap:g}", "a slope and a cap that are not 0")
         yield from _check_target(knowledge, row.effect, f"{place}, effect")
-        if any(driver.evidence == row.effect for driver in knowledge.drivers.values()):
-            yield Finding("coupling_moves_no_evidence", f"{place}, effect", row.effect, "a stream that shows no driver")
+        for driver in (driver for driver in knowledge.drivers.values() if driver.evidence == row.effect):
+            shown = wrong_place(knowledge, ("couplings", key, "effect"), ("drivers", driver.id, "evidence"))
+            yield Finding("coupling_moves_no_evidence", shown, row.effect, f"a stream that shows no driver, as the coupling {key} moves it")
         condition = knowledge.conditions.get(row.cause)
         own = [each.item for each in condition.findings] + [each.item for each in condition.levels] if condition is not None else []
         if row.effect in own:
@@ -81,23 +84,39 @@ def find_circles(rows: Iterable[Coupling]) -> Iterator[tuple[Coupling, ...]]:
     by_cause: dict[str, list[Coupling]] = {}
     for row in order:
         by_cause.setdefault(row.cause, []).append(row)
-    told: list[str] = []
+    told: set[str] = set()
     for first in reversed(order):
-        paths: list[tuple[Coupling, ...]] = [(first,)]
-        while paths and first.id not in told:
-            path = paths.pop(0)
-            if path[-1].effect == first.cause:
-                told += [row.id for row in path]
-                yield path
-                break
-            paths += [(*path, row) for row in by_cause.get(path[-1].effect, ()) if row not in path]
+        circle = _shortest_path(first, by_cause) if first.id not in told else ()
+        told |= {row.id for row in circle}
+        if circle:
+            yield circle
+
+
+def _shortest_path(first: Coupling, by_cause: Mapping[str, list[Coupling]]) -> tuple[Coupling, ...]:
+    """The shortest way along couplings that begins with one and leads back to its cause; () where there is none."""
+    came_by: dict[str, Coupling] = {first.effect: first}
+    reached = deque([first.effect])
+    while reached and first.cause not in came_by:
+        for row in by_cause.get(reached.popleft(), ()):
+            if row.effect not in came_by:
+                came_by[row.effect] = row
+                reached.append(row.effect)
+    path: list[Coupling] = []
+    at = first.cause
+    while at in came_by and (not path or path[-1] is not first):
+        path.append(came_by[at])
+        at = came_by[at].cause
+    return tuple(reversed(path))
 
 
 def sort_couplings(rows: Iterable[Coupling]) -> tuple[Coupling, ...]:
     """The couplings in an order in which every cause is moved before it moves something. Those in a circle are left out."""
     waiting: list[Coupling] = list(rows)
     ordered: list[Coupling] = []
-    while ready := [row for row in waiting if row.cause not in [other.effect for other in waiting]]:
+    while moved := {row.effect for row in waiting}:
+        ready = [row for row in waiting if row.cause not in moved]
+        if not ready:
+            break
         ordered += ready
-        waiting = [row for row in waiting if row not in ready]
+        waiting = [row for row in waiting if row.cause in moved]
     return tuple(ordered)

@@ -9,7 +9,7 @@ from clinworld.core.text import Wording
 from clinworld.knowledge.condition_rows import Wordings
 from clinworld.knowledge.load import KINDS, Knowledge
 from clinworld.knowledge.names import spoken_names
-from clinworld.knowledge.places import place_of
+from clinworld.knowledge.places import place_of, row_text, rows_in_question
 from clinworld.schema.finding import Finding
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -21,14 +21,21 @@ _LOINC = re.compile(r"^([0-9]{1,7})-([0-9])$")
 def check_names(knowledge: Knowledge) -> Iterator[Finding]:
     """No id, name or alias of a kind stands for two things, whatever its case; streams, analytes and findings share one set of names."""
     for kinds in (_MEASURED, *((kind,) for kind in KINDS if kind not in _MEASURED)):
-        owner: dict[str, str] = {}
+        owner: dict[str, tuple[str, str]] = {}
+        for kind, key in _own_before_added(knowledge, kinds):
+            for name in (key, *spoken_names(kind, knowledge.table(kind)[key])):
+                other = owner.setdefault(name.casefold(), (kind, key))
+                if other != (kind, key):
+                    taken = f"a name of its own: {row_text(knowledge, *other)} has it already"
+                    yield Finding("name_stands_for_one_thing", place_of(knowledge, kind, key, "names"), repr(name), taken)
+
+
+def _own_before_added(knowledge: Knowledge, kinds: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Kind and id of every row, those of the package first: of two that clash the added one is wrong."""
+    for is_added in (False, True):
         for kind in kinds:
-            for key, row in knowledge.table(kind).items():
-                for name in dict.fromkeys(name.casefold() for name in (key, *spoken_names(kind, row))):
-                    place = place_of(knowledge, kind, key)
-                    if name in owner:
-                        yield Finding("name_stands_for_one_thing", f"{place}, names", repr(name), f"taken by {owner[name]}")
-                    owner.setdefault(name, place)
+            added = knowledge.added.get(kind, {})
+            yield from ((kind, key) for key in knowledge.table(kind) if (key in added) == is_added)
 
 
 def check_languages(knowledge: Knowledge) -> Iterator[Finding]:
@@ -44,11 +51,11 @@ def check_repeated_texts(knowledge: Knowledge) -> Iterator[Finding]:
     """No two events are told in the same words."""
     seen: dict[str, str] = {}
     for key, row in knowledge.events.items():
-        place = place_of(knowledge, "events", key, "text")
-        for text in (row.text.en.casefold(), row.text.zh):
-            if text in seen:
-                yield Finding("text_stands_once", place, repr(text), f"said already by {seen[text]}")
-            seen.setdefault(text, place)
+        for text in (row.text.en, row.text.zh):
+            other = seen.setdefault(text.casefold(), key)
+            if other != key:
+                said = f"words of its own: {row_text(knowledge, 'events', other)} has these already"
+                yield Finding("text_stands_once", place_of(knowledge, "events", key, "text"), repr(text), said)
 
 
 def check_loinc(knowledge: Knowledge) -> Iterator[Finding]:
@@ -56,9 +63,11 @@ def check_loinc(knowledge: Knowledge) -> Iterator[Finding]:
     for kind in ("analytes", "streams"):
         for key, row in knowledge.table(kind).items():
             if row.loinc and not has_loinc_check_digit(row.loinc):
-                yield Finding(
-                    "loinc_check_digit", place_of(knowledge, kind, key, "loinc"), row.loinc, "digits, a dash and their mod 10 check digit"
+                match = _LOINC.match(row.loinc)
+                right = (
+                    f"{match[1]}-{loinc_check_digit(match[1])}, with the right check digit" if match else "digits, a dash, a check digit"
                 )
+                yield Finding("loinc_check_digit", place_of(knowledge, kind, key, "loinc"), repr(row.loinc), right)
 
 
 def check_codes(knowledge: Knowledge) -> Iterator[Finding]:
@@ -77,7 +86,7 @@ def check_codes(knowledge: Knowledge) -> Iterator[Finding]:
                 value = getattr(knowledge.table(kind)[key], code)
                 for other in owners.get(value, ()):
                     if other != (kind, key) and not _are_products_of_one_ingredient(knowledge, kind, key, other[1]):
-                        taken = f"a code of its own; taken by {place_of(knowledge, *other)}"
+                        taken = f"a code of its own: {row_text(knowledge, *other)} has it already"
                         yield Finding("code_stands_for_one_thing", place_of(knowledge, kind, key, code), repr(value), taken)
 
 
@@ -95,16 +104,23 @@ def has_loinc_check_digit(code: str) -> bool:
     (True, False, False)
     """
     match = _LOINC.match(code)
-    if match is None:
-        return False
-    doubled = "".join(str(2 * int(digit) if place % 2 == 0 else int(digit)) for place, digit in enumerate(reversed(match[1])))
-    return (10 - sum(map(int, doubled)) % 10) % 10 == int(match[2])
+    return match is not None and loinc_check_digit(match[1]) == int(match[2])
+
+
+def loinc_check_digit(digits: str) -> int:
+    """The mod 10 (Luhn) check digit of the digits before the dash.
+
+    >>> loinc_check_digit("4548")
+    4
+    """
+    doubled = "".join(str(2 * int(digit) if place % 2 == 0 else int(digit)) for place, digit in enumerate(reversed(digits)))
+    return (10 - sum(map(int, doubled)) % 10) % 10
 
 
 def _wordings(knowledge: Knowledge) -> Iterator[tuple[str, Wording]]:
-    """Every text of every row, with its place."""
+    """Every text of every row in question, with its place."""
     for kind in KINDS:
-        for key, row in knowledge.table(kind).items():
+        for key, row in rows_in_question(knowledge, kind):
             for cell, wording in _texts_in(row):
                 yield place_of(knowledge, kind, key, cell), wording
 

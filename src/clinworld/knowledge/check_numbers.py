@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from clinworld.core.units import from_ticks, to_ticks
+from clinworld.knowledge.faults import find_unknown
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.places import place_of
 from clinworld.knowledge.rows import Analyte, Stream
@@ -45,7 +46,7 @@ def check_levels(knowledge: Knowledge) -> Iterator[Finding]:
     """
     for key, condition in knowledge.conditions.items():
         if condition.has_physiology != bool(condition.levels):
-            found = f"{condition.has_physiology} with {len(condition.levels)} levels"
+            found = f"{str(condition.has_physiology).lower()} with {len(condition.levels)} levels"
             yield Finding(
                 "level_is_usable", place_of(knowledge, "conditions", key, "has_physiology"), found, "true exactly where levels are given"
             )
@@ -73,10 +74,8 @@ def check_diagnostic_limits(knowledge: Knowledge) -> Iterator[Finding]:
                 yield Finding("diagnosis_holds", place, repr(row.diagnostic_of), "diagnostic_high and diagnostic_of together, or neither")
             elif row.diagnostic_high is not None:
                 limits[key] = row
-                if row.diagnostic_of not in knowledge.conditions:
-                    yield Finding(
-                        "diagnosis_holds", place_of(knowledge, kind, key, "diagnostic_of"), repr(row.diagnostic_of), "an id of a condition"
-                    )
+                place = place_of(knowledge, kind, key, "diagnostic_of")
+                yield from find_unknown("diagnosis_holds", place, (row.diagnostic_of,), knowledge.conditions, "a condition")
     for key, condition in knowledge.conditions.items():
         for number, level in enumerate(condition.levels):
             limit = limits.get(level.item)
@@ -106,7 +105,10 @@ def check_drivers(knowledge: Knowledge) -> Iterator[Finding]:
             continue
         if driver.evidence not in driver.observed_in:
             yield Finding(
-                "driver_evidence_is_whole", place_of(knowledge, "drivers", key, "observed_in"), str(driver.observed_in), driver.evidence
+                "driver_evidence_is_whole",
+                place_of(knowledge, "drivers", key, "observed_in"),
+                ", ".join(driver.observed_in) or "nothing",
+                f"the evidence, {driver.evidence}, among them",
             )
         if driver.normal == driver.abnormal:
             yield Finding(

@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from clinworld.core.errors import nearest_match
-from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.places import claims, place_of
-from clinworld.knowledge.rows import STATUSES
+from clinworld.knowledge.faults import find_unknown
+from clinworld.knowledge.load import FILE_KINDS, Knowledge
+from clinworld.knowledge.places import claims, place_of, rows_in_question
+from clinworld.knowledge.rows import STATUSES, Source
 from clinworld.schema.finding import Finding
 
 DOSE = "dose"  # what a driver may be observed in besides streams
@@ -15,17 +15,31 @@ DOSE = "dose"  # what a driver may be observed in besides streams
 
 def check_sources(knowledge: Knowledge) -> Iterator[Finding]:
     """Every named source stands in sources.csv."""
-    for claim in claims(knowledge):
-        yield from find_unknown("source_exists", f"{claim.place}, source", (claim.source,), knowledge.sources, "sources.csv")
+    for claim in claims(knowledge, in_question=True):
+        yield from find_unknown("source_exists", f"{claim.place}, source", (claim.source,), knowledge.sources, "a source")
 
 
 def check_statuses(knowledge: Knowledge) -> Iterator[Finding]:
     """No row claims more than its source: a number from a recalled source is not checked. A derived row rests on other rows."""
-    for claim in claims(knowledge):
+    for claim in claims(knowledge, in_question=True):
         source = knowledge.sources.get(claim.source)
         if source is not None and claim.status != "derived" and STATUSES.index(claim.status) < STATUSES.index(source.status):
-            allowed = f"{source.status} or weaker, as is its source {source.id}"
-            yield Finding("status_not_raised", f"{claim.place}, status", claim.status, allowed)
+            yield Finding("status_not_raised", f"{claim.place}, status", claim.status, weaker_statuses(source))
+
+
+def weaker_statuses(source: Source) -> str:
+    """What a row may claim whose numbers come from a source."""
+    return f"{' or '.join(STATUSES[STATUSES.index(source.status) :])}, as its source {source.id} is {source.status}"
+
+
+def check_reviews(knowledge: Knowledge) -> Iterator[Finding]:
+    """No added row claims a signed review: who signed and when stands in the history of the package, and a folder has none to look up."""
+    for kind in FILE_KINDS:
+        for key in knowledge.added.get(kind, {}):
+            row = knowledge.table(kind)[key]
+            if row.clinical_review == "signed":
+                allowed = "none or pending: a signature needs who signed and when, and a folder from outside cannot show it"
+                yield Finding("review_is_shown", place_of(knowledge, kind, key, "clinical_review"), "signed", allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +132,7 @@ def check_references(knowledge: Knowledge) -> Iterator[Finding]:
     """Every id that a row names in another table or file exists there."""
     known = _known_ids(knowledge)
     for pointer in _POINTERS:
-        for key, row in knowledge.table(pointer.kind).items():
+        for key, row in rows_in_question(knowledge, pointer.kind):
             place = place_of(knowledge, pointer.kind, key, pointer.cell)
             yield from find_unknown("id_resolves", place, pointer.ids(row), known[pointer.to], pointer.to)
 
@@ -164,13 +178,6 @@ def check_derived_streams(knowledge: Knowledge) -> Iterator[Finding]:
             yield from find_unknown("derived_stream_is_whole", place, (stream.parent,), knowledge.streams, "a stream")
             parent = knowledge.streams.get(stream.parent)
             if parent is not None and parent.parent:
-                yield Finding("derived_stream_is_whole", place, f"{stream.parent}, itself derived", "a stream that is measured")
+                yield Finding("derived_stream_is_whole", place, f"{stream.parent!r}, itself derived", "a stream that is measured")
             if stream.scale != "linear":
                 yield Finding("derived_stream_is_whole", place, f"scale {stream.scale}", "linear, as its line is")
-
-
-def find_unknown(check: str, place: str, names: Iterable[str], known: Collection[str], what: str) -> Iterator[Finding]:
-    for name in names:
-        if name not in known:
-            nearest = nearest_match(name, known)
-            yield Finding(check, place, repr(name), f"an id of {what}" + (f"; nearest: {nearest!r}" if nearest else ""))

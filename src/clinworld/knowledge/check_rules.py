@@ -1,10 +1,12 @@
 """What must agree in protocols: facts, operators and thresholds fit each other, every rule can be reached, every drug has one protocol."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from clinworld.core.errors import allowed_values, nearest_match
 from clinworld.core.units import from_ticks, to_ticks
+from clinworld.knowledge.cells import range_text
+from clinworld.knowledge.check_references import weaker_statuses
 from clinworld.knowledge.check_rule_texts import check_rule_languages
+from clinworld.knowledge.faults import find_unknown
 from clinworld.knowledge.rows import STATUSES
 from clinworld.knowledge.rule_facts import RuleKnowledge, known_facts
 from clinworld.knowledge.rule_places import fact_place, protocol_place, rule_place
@@ -22,7 +24,7 @@ from clinworld.knowledge.rule_rows import (
     Rule,
     RuleFact,
 )
-from clinworld.knowledge.rule_search import find_crossing, find_facts
+from clinworld.knowledge.rule_search import Steps, TooManySteps, find_crossing, find_facts
 from clinworld.knowledge.rules import boundary_facts, comparisons
 from clinworld.schema.finding import Finding
 
@@ -38,9 +40,19 @@ def check_protocols(knowledge: RuleKnowledge) -> Iterator[Finding]:
     yield from check_drugs_covered(knowledge)
     yield from check_rule_languages(knowledge)
     shapes = known_facts(knowledge)
-    for protocol in knowledge.protocols.values():
-        findings = tuple(check_comparisons(knowledge, protocol, shapes))
+    rules = {rule.id: None for protocol in knowledge.protocols.values() for rule in protocol.rules}
+    for protocol in _protocols_in_question(knowledge):
+        findings = tuple(check_comparisons(knowledge, protocol, shapes, rules))
         yield from findings or check_reachable(knowledge, protocol, shapes)
+
+
+def _protocols_in_question(knowledge: RuleKnowledge) -> Iterator[Protocol]:
+    """The protocols that added rows can have made wrong: the added ones, and without added rows all.
+
+    A protocol names facts, drugs, choices and rules by ids, and an added row takes no id that a row of the package has.
+    """
+    names = knowledge.added.get("protocols", {}) if knowledge.added else knowledge.protocols
+    return (knowledge.protocols[name] for name in names)
 
 
 def check_fact_ids(knowledge: RuleKnowledge) -> Iterator[Finding]:
@@ -49,9 +61,11 @@ def check_fact_ids(knowledge: RuleKnowledge) -> Iterator[Finding]:
     for name, fact in knowledge.rule_facts.items():
         for kind, rows in (("analytes", knowledge.analytes), ("streams", knowledge.streams), ("findings", knowledge.findings)):
             if name in rows:
-                yield Finding("fact_stands_once", fact_place(knowledge, name, "id"), repr(name), f"an id of its own; taken by {kind}")
-        if fact.of_kind and fact.of_kind not in kinds:
-            yield _unknown("choice_exists", fact_place(knowledge, name, "choices"), f"@{fact.of_kind}", [f"@{kind}" for kind in kinds])
+                taken = f"an id of its own: a row of {kind} has it already"
+                yield Finding("fact_stands_once", fact_place(knowledge, name, "id"), repr(name), taken)
+        if fact.of_kind:
+            place = fact_place(knowledge, name, "choices")
+            yield from find_unknown("choice_exists", place, (f"@{fact.of_kind}",), [f"@{kind}" for kind in kinds], "a kind")
 
 
 def check_rule_sources(knowledge: RuleKnowledge) -> Iterator[Finding]:
@@ -65,9 +79,9 @@ def check_rule_sources(knowledge: RuleKnowledge) -> Iterator[Finding]:
     for place, row in rows:
         source = knowledge.sources.get(row.source)
         if source is None:
-            yield _unknown("source_exists", f"{place}, source", row.source, knowledge.sources)
+            yield from find_unknown("source_exists", f"{place}, source", (row.source,), knowledge.sources, "a source")
         elif row.status != "derived" and STATUSES.index(row.status) < STATUSES.index(source.status):
-            yield Finding("status_not_raised", f"{place}, status", row.status, f"{source.status} or weaker, as is its source {source.id}")
+            yield Finding("status_not_raised", f"{place}, status", row.status, weaker_statuses(source))
 
 
 def check_subjects(knowledge: RuleKnowledge) -> Iterator[Finding]:
@@ -78,13 +92,13 @@ def check_subjects(knowledge: RuleKnowledge) -> Iterator[Finding]:
         place = protocol_place(knowledge, name, "subject")
         subject = protocol.subject
         complaints = (subject.complaint,) if subject.complaint else ()
-        for ids, known in ((subject.drugs, knowledge.drugs), (subject.items, items), (complaints, knowledge.symptoms)):
-            for one in ids:
-                if one not in known:
-                    yield _unknown("subject_exists", place, one, known)
+        yield from find_unknown("subject_exists", place, subject.drugs, knowledge.drugs, "a drug")
+        yield from find_unknown("subject_exists", place, subject.items, items, "an analyte, stream, finding or number of rule_facts")
+        yield from find_unknown("subject_exists", place, complaints, knowledge.symptoms, "a symptom")
         for complaint in complaints:
             if complaint in owner:
-                yield Finding("subject_exists", place, repr(complaint), f"a complaint of its own; taken by {owner[complaint]}")
+                taken = f"a complaint of its own: {protocol_place(knowledge, owner[complaint])} has it already"
+                yield Finding("subject_exists", place, repr(complaint), taken)
             owner.setdefault(complaint, name)
 
 
@@ -95,7 +109,7 @@ def check_rule_ids(knowledge: RuleKnowledge) -> Iterator[Finding]:
         for index, rule in enumerate(protocol.rules):
             place = rule_place(knowledge, protocol, index)
             if rule.id in owner:
-                yield Finding("rule_id_stands_once", f"{place}, id", repr(rule.id), f"an id of its own; taken by {owner[rule.id]}")
+                yield Finding("rule_id_stands_once", f"{place}, id", repr(rule.id), f"an id of its own: {owner[rule.id]} has it already")
             owner.setdefault(rule.id, place)
 
 
@@ -111,7 +125,7 @@ def check_drugs_covered(knowledge: RuleKnowledge) -> Iterator[Finding]:
             continue
         for drug in protocol.subject.drugs:
             if drug in owner:
-                taken = f"one titration protocol; {drug} stands on {owner[drug]} already"
+                taken = f"one titration protocol for a drug: {protocol_place(knowledge, owner[drug])} names it already"
                 yield Finding("drug_has_one_protocol", protocol_place(knowledge, name, "subject"), repr(drug), taken)
             owner.setdefault(drug, name)
             if drug in knowledge.drugs:
@@ -122,27 +136,26 @@ def check_drugs_covered(knowledge: RuleKnowledge) -> Iterator[Finding]:
             yield Finding("drug_has_one_protocol", place, f"no {drug}", f"every drug of the class {row.drug_class}, or none")
 
 
-def check_comparisons(knowledge: RuleKnowledge, protocol: Protocol, shapes: dict[str, RuleFact]) -> Iterator[Finding]:
+def check_comparisons(
+    knowledge: RuleKnowledge, protocol: Protocol, shapes: dict[str, RuleFact], rules: Collection[str]
+) -> Iterator[Finding]:
     """Facts exist, operators fit their kind, thresholds lie in what the fact can be and print as written, choices exist."""
     for index, rule in enumerate(protocol.rules):
         place = f"{rule_place(knowledge, protocol, index)}, when"
         for leaf in comparisons(rule.when):
             names = (leaf.fact, leaf.value.fact) if isinstance(leaf, NumberTest) and isinstance(leaf.value, FactRef) else (leaf.fact,)
-            lacking = [name for name in names if name not in shapes]
-            for name in lacking:
-                yield _unknown("fact_resolves", place, name, shapes)
-            if not lacking:
-                yield from _check_comparison(knowledge, protocol, leaf, shapes, f"{place} ({leaf.fact})")
+            lacking = tuple(find_unknown("fact_resolves", place, names, shapes, "an analyte, stream, finding or rule fact"))
+            yield from lacking or _check_comparison(knowledge, protocol, leaf, shapes, rules, f"{place} ({leaf.fact})")
 
 
 def _check_comparison(
-    knowledge: RuleKnowledge, protocol: Protocol, leaf: Comparison, shapes: dict[str, RuleFact], place: str
+    knowledge: RuleKnowledge, protocol: Protocol, leaf: Comparison, shapes: dict[str, RuleFact], rules: Collection[str], place: str
 ) -> Iterator[Finding]:
     shape = shapes[leaf.fact]
     fits = {"number": (NumberTest, Between, Missing), "flag": (IsTest, Missing), "choice": (IsTest, OneOf, Missing)}[shape.kind]
     if not isinstance(leaf, fits):
         words = {"number": "at_least, above, at_most, below or between", "flag": "is: true or false", "choice": "is or one_of"}[shape.kind]
-        yield Finding("operator_fits", place, type(leaf).__name__, f"{words}: {leaf.fact} is a {shape.kind}")
+        yield Finding("operator_fits", place, _operator(leaf), f"{words}: {leaf.fact} is a {shape.kind}")
         return
     match leaf:
         case NumberTest(_, _, FactRef(other)):
@@ -156,9 +169,9 @@ def _check_comparison(
             if isinstance(value, bool) != (shape.kind == "flag"):
                 yield Finding("operator_fits", place, repr(value), f"{'true or false' if shape.kind == 'flag' else 'a choice'}")
             elif isinstance(value, str):
-                yield from _check_choices(knowledge, shape, (value,), place)
+                yield from _check_choices(knowledge, shape, (value,), rules, place)
         case OneOf(_, choices):
-            yield from _check_choices(knowledge, shape, choices, place)
+            yield from _check_choices(knowledge, shape, choices, rules, place)
 
 
 def _check_thresholds(
@@ -166,7 +179,7 @@ def _check_thresholds(
 ) -> Iterator[Finding]:
     for limit in limits:
         if (shape.low is not None and limit < shape.low) or (shape.high is not None and limit > shape.high):
-            yield Finding("threshold_in_domain", place, f"{limit:g}", f"{shape.low:g} to {shape.high:g}, what {shape.id} can be")
+            yield Finding("threshold_in_domain", place, f"{limit:g}", f"{range_text(shape.low, shape.high)}, what {shape.id} can be")
         if float(from_ticks(to_ticks(limit, shape.decimals), shape.decimals)) != limit:
             yield Finding("threshold_prints", place, f"{limit:g}", f"at most {shape.decimals} decimals, as {shape.id} is printed")
     if shape.ucum == DOSE_UNIT:
@@ -175,41 +188,51 @@ def _check_thresholds(
             yield Finding("threshold_prints", place, f"{len(units)} dose units", "drugs of one dose unit, so that a dose can be named")
 
 
-def _check_choices(knowledge: RuleKnowledge, shape: RuleFact, choices: Iterable[str], place: str) -> Iterator[Finding]:
-    known: Iterable[str] = shape.choices
-    if shape.of_kind == "rules":
-        known = [rule.id for protocol in knowledge.protocols.values() for rule in protocol.rules]
-    elif shape.of_kind:
-        known = getattr(knowledge, shape.of_kind)
-    for choice in choices:
-        if choice not in known:
-            yield _unknown("choice_exists", place, choice, known)
+def _operator(leaf: Comparison) -> str:
+    """The key of a comparison's operator."""
+    if isinstance(leaf, NumberTest):
+        return leaf.op
+    return {Between: "between", IsTest: "is", OneOf: "one_of", Missing: "missing"}[type(leaf)]
+
+
+def _check_choices(
+    knowledge: RuleKnowledge, shape: RuleFact, choices: Iterable[str], rules: Collection[str], place: str
+) -> Iterator[Finding]:
+    known: Collection[str] = shape.choices
+    if shape.of_kind:
+        known = rules if shape.of_kind == "rules" else getattr(knowledge, shape.of_kind)
+    yield from find_unknown("choice_exists", place, choices, known, f"a choice of {shape.id}")
 
 
 def check_reachable(knowledge: RuleKnowledge, protocol: Protocol, shapes: dict[str, RuleFact]) -> Iterator[Finding]:
     """For every rule there is a patient whom no earlier rule takes, and for every threshold one to whom crossing it matters."""
-    for index, rule in enumerate(protocol.rules):
+    steps = Steps()
+    for index in range(len(protocol.rules)):
         place = f"{rule_place(knowledge, protocol, index)}, when"
-        twin = next((earlier for earlier in protocol.rules[:index] if earlier.when == rule.when), None)
-        if twin is not None:
-            yield Finding("rule_is_reachable", place, f"what {twin.id} says already", "a predicate of its own")
-        elif find_facts(_taken_by(protocol.rules, index), shapes) is None:
-            yield Finding("rule_is_reachable", place, "no patient is left for it by the rules before", "a patient whom it takes")
-        idle: dict[str, bool] = {}  # threshold → whether crossing it changes the rule for no patient
-        for boundary in boundary_facts(rule.when, shapes):
-            against = " and ".join(boundary.others) or f"{boundary.at:g}"
-            threshold = f"{boundary.comparison.fact} against {against}"
-            idle[threshold] = idle.get(threshold, True) and find_crossing(rule.when, boundary, shapes) is None
-        for threshold in (threshold for threshold, never in idle.items() if never):
-            yield Finding("threshold_matters", place, threshold, "a threshold whose crossing changes the rule for some patient")
+        try:
+            yield from _check_rule(protocol, index, shapes, steps, place)
+        except TooManySteps:
+            allowed = f"rules for which a patient is found in {steps.most:,} steps"
+            yield Finding("rule_can_be_checked", place, "more comparisons than can be tried together", allowed)
+            return
+
+
+def _check_rule(protocol: Protocol, index: int, shapes: dict[str, RuleFact], steps: Steps, place: str) -> Iterator[Finding]:
+    rule = protocol.rules[index]
+    twin = next((earlier for earlier in protocol.rules[:index] if earlier.when == rule.when), None)
+    if twin is not None:
+        yield Finding("rule_is_reachable", place, f"what {twin.id} says already", "a predicate of its own")
+    elif find_facts(_taken_by(protocol.rules, index), shapes, steps=steps) is None:
+        yield Finding("rule_is_reachable", place, "no patient is left for it by the rules before", "a patient whom it takes")
+    idle: dict[str, bool] = {}  # threshold → whether crossing it changes the rule for no patient
+    for boundary in boundary_facts(rule.when, shapes):
+        against = " and ".join(boundary.others) or f"{boundary.at:g}"
+        threshold = f"{boundary.comparison.fact} against {against}"
+        idle[threshold] = idle.get(threshold, True) and find_crossing(rule.when, boundary, shapes, steps=steps) is None
+    for threshold in (threshold for threshold, never in idle.items() if never):
+        yield Finding("threshold_matters", place, threshold, "a threshold whose crossing changes the rule for some patient")
 
 
 def _taken_by(rules: tuple[Rule, ...], index: int) -> AllOf:
     """True for the patients whom the rule at `index` is the first to take."""
     return AllOf((rules[index].when, *(Not(rule.when) for rule in rules[:index])))
-
-
-def _unknown(check: str, place: str, found: str, known: Iterable[str]) -> Finding:
-    options = list(known)
-    nearest = nearest_match(found, options)
-    return Finding(check, place, repr(found), f"nearest: {nearest!r}" if nearest else allowed_values(options))

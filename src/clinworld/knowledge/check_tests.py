@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from clinworld.core.units import is_ucum
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.places import place_of
+from clinworld.knowledge.places import place_of, rows_in_question
 from clinworld.schema.finding import Finding
 
 
@@ -33,7 +33,7 @@ def check_finding_kinds(knowledge: Knowledge) -> Iterator[Finding]:
 def check_units(knowledge: Knowledge) -> Iterator[Finding]:
     """A unit is a UCUM code."""
     for kind in ("analytes", "streams", "findings"):
-        for key, row in knowledge.table(kind).items():
+        for key, row in rows_in_question(knowledge, kind):
             if row.ucum and not is_ucum(row.ucum):
                 yield Finding("unit_is_ucum", place_of(knowledge, kind, key, "ucum"), repr(row.ucum), "a UCUM code, mmol/L for example")
 

@@ -19,6 +19,7 @@ class LazyFiles(Mapping[str, Row], Generic[Row]):
         self._paths, self._read = paths, read
         self._rows: dict[str, Row] = dict(rows)
         self._ids = dict.fromkeys((*paths, *rows))
+        self._found: dict[str, tuple[str, ...]] = {}
 
     def __getitem__(self, name: str) -> Row:
         if name not in self._rows:
@@ -40,10 +41,13 @@ class LazyFiles(Mapping[str, Row], Generic[Row]):
         A file with an escape may hold any word. The rows without a file are left out.
         """
         wanted = _fold(word)
-        escaped = self._escaped
-        if wanted not in self._whole:
-            return escaped
-        return tuple(name for name, text in self._folded.items() if wanted in text or name in escaped)
+        if wanted not in self._found:
+            # A search reads every file, and worlds ask for the same few words again and again; one that no file holds is not kept.
+            escaped = self._escaped
+            if wanted not in self._whole:
+                return escaped
+            self._found[wanted] = tuple(name for name, text in self._folded.items() if wanted in text or name in escaped)
+        return self._found[wanted]
 
     def without_a_file(self) -> tuple[str, ...]:
         """Ids of the rows that were parsed already."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple, assert_never
 
-from clinworld.core.text import Wording
+from clinworld.core.text import Language, Wording
 from clinworld.core.units import readable_unit
 from clinworld.knowledge.condition_rows import Wordings
 from clinworld.knowledge.load import KINDS, Knowledge
@@ -20,6 +20,15 @@ _LIMITS = ("ref_low_m", "ref_high_m", "ref_low_f", "ref_high_f", "ref_low", "ref
 _IN_ROW_UNIT = (*_LIMITS, "mean_m", "mean_f", "value", "size", "ladder", "low", "high")
 _ON_SCALE = ("sd_between", "sd_within", "per_year_over_40", "per_bmi_over_25", "saturday", "sunday", "monday")
 _SUFFIX_UNITS = (("_pct", "%"), ("_days", "d"), ("_weeks", "wk"), ("_change_kg", "kg"))
+_ITEMS = ("analytes", "streams", "findings")
+_JOINS = {  # kinds whose rows are called by what they join, each cell with the kinds its id may be of
+    "symptom_shadows": (("id", ("symptoms",)),),
+    "comorbidities": (("a", ("conditions",)), ("b", ("conditions",))),
+    "factor_effects": (("factor", ("factors",)), ("item", _ITEMS)),
+    "correlations": (("a", _ITEMS), ("b", _ITEMS)),
+    "event_effects": (("event", ("events",)), ("item", _ITEMS)),
+    "couplings": (("cause", ("conditions", *_ITEMS)), ("effect", _ITEMS)),
+}
 _MOST_SORTS = 3  # a kind of so few sorts is counted by sort
 
 
@@ -79,9 +88,12 @@ class KindCount(NamedTuple):
         return {"kind": self.kind, "rows": self.rows, "sorts": dict(self.sorts), "by_status": by_status}
 
 
-def list_rows(kind: str, knowledge: Knowledge) -> list[ListingRow]:
-    """All rows of a kind. Raises UsageError, naming the nearest, for a kind that does not exist."""
-    return [_list_row(kind, row) for row in knowledge.table(kind).values()]
+def list_rows(kind: str, knowledge: Knowledge, language: Language | None = None) -> list[ListingRow]:
+    """All rows of a kind, their texts in one language or, with None, in both.
+
+    Raises UsageError, naming the nearest, for a kind that does not exist.
+    """
+    return [_list_row(kind, row, knowledge, language) for row in knowledge.table(kind).values()]
 
 
 def count_statuses(knowledge: Knowledge) -> list[StatusShare]:
@@ -120,31 +132,40 @@ def _sorts(rows: list[Any]) -> tuple[tuple[str, int], ...]:
     return tuple(found.items()) if 1 < len(found) <= _MOST_SORTS else ()
 
 
-def _list_row(kind: str, row: Any) -> ListingRow:
-    values = [Value(name, text, _unit(row, name)) for name, text in _cells(row)]
+def _list_row(kind: str, row: Any, knowledge: Knowledge, language: Language | None) -> ListingRow:
+    values = [Value(name, text, _unit(row, name)) for name, text in _cells(row, language)]
     if isinstance(row, Drug):
-        values += [Value(f"indications.{condition}", _text(top), readable_unit(row.dose_unit)) for condition, top in row.indications]
+        values += [Value(f"indications.{condition}", f"{top:.10g}", readable_unit(row.dose_unit)) for condition, top in row.indications]
     for entry in entries_of(kind, row):
         name = f"{entry.cell}.{entry.about or entry.number}"
-        values.append(_list_effect(name, entry.row) if isinstance(entry.row, DrugEffect) else _list_entry(name, entry.about, entry.row))
+        is_effect = isinstance(entry.row, DrugEffect)
+        values.append(_list_effect(name, entry.row) if is_effect else _list_entry(name, entry.about, entry.row, language))
     # A source is its own source.
-    return ListingRow(row.id, _said(row), tuple(values), getattr(row, "source", row.id), row.status)
+    return ListingRow(row.id, _said(kind, row, knowledge), tuple(values), getattr(row, "source", row.id), row.status)
 
 
-def _said(row: Any) -> Wording:
-    """What a row is called: its names, its text, the first of its wordings, or its id."""
+def _said(kind: str, row: Any, knowledge: Knowledge) -> Wording:
+    """What a row is called: its names, its text, the first of its wordings, the names of what it joins, or its id."""
+    if kind in _JOINS:
+        joined = [_name_of(getattr(row, cell), knowledge, kinds) for cell, kinds in _JOINS[kind]]
+        return Wording(*(" – ".join(getattr(name, language) for name in joined) for language in ("en", "zh")))
     if hasattr(row, "wordings"):
         return Wording(row.wordings.en[0], row.wordings.zh[0])
     said = next((getattr(row, name) for name in ("names", "text", "meaning", "citation") if hasattr(row, name)), row.id)
     return said if isinstance(said, Wording) else Wording(said, said)
 
 
-def _cells(row: Any) -> Iterator[tuple[str, str]]:
+def _name_of(name: str, knowledge: Knowledge, kinds: tuple[str, ...]) -> Wording:
+    kind = next((kind for kind in kinds if name in knowledge.table(kind)), None)
+    return Wording(name, name) if kind is None else _said(kind, knowledge.table(kind)[name], knowledge)
+
+
+def _cells(row: Any, language: Language | None) -> Iterator[tuple[str, str]]:
     for name, value in _filled(row):
         if name == "decimals" and not getattr(row, "ucum", ""):
             continue  # decimals of what is no number
         if name not in _NOT_VALUES and name != "indications" and not _has_sources(value):
-            yield name, _text(value)
+            yield name, _text(value, language)
 
 
 def _has_sources(value: Any) -> bool:
@@ -152,11 +173,12 @@ def _has_sources(value: Any) -> bool:
     return isinstance(value, tuple) and hasattr(value[0], "source")
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, language: Language | None = None) -> str:
     if isinstance(value, Wording):
-        return f"{value.en} / {value.zh}"
+        return f"{value.en} / {value.zh}" if language is None else value.say(language)
     if isinstance(value, Wordings):
-        return f"{' | '.join(value.en)} / {' | '.join(value.zh)}"
+        said = [" | ".join(texts) for each, texts in (("en", value.en), ("zh", value.zh)) if language in (None, each)]
+        return " / ".join(said)
     if isinstance(value, AllOf | AnyOf | Not):
         parts = (value.part,) if isinstance(value, Not) else value.parts
         return f"{type(value).__name__.removesuffix('Of').lower()}({', '.join(map(_text, parts))})"
@@ -164,9 +186,10 @@ def _text(value: Any) -> str:
         return _comparison(value)
     if is_dataclass(value):
         first, *rest = _filled(value)
-        return _text(first[1]) + (f" ({', '.join(f'{name} {_text(each)}' for name, each in rest)})" if rest else "")
+        told = ", ".join(f"{name} {_text(each, language)}" for name, each in rest)
+        return _text(first[1], language) + (f" ({told})" if rest else "")
     if isinstance(value, tuple):
-        return ("; " if value and is_dataclass(value[0]) else ", ").join(_text(part) for part in value)
+        return ("; " if value and is_dataclass(value[0]) else ", ").join(_text(part, language) for part in value)
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.10g}" if isinstance(value, float) else str(value)
@@ -208,11 +231,11 @@ def _list_effect(name: str, effect: DrugEffect) -> Value:
     return Value(f"{name}{dose}.{effect.population}", f"{effect.mean:g}{spread}", origin)
 
 
-def _list_entry(name: str, about: str, entry: Any) -> Value:
+def _list_entry(name: str, about: str, entry: Any, language: Language | None) -> Value:
     if isinstance(entry, Level):
         return Value(name, f"{entry.mean:g} (SD {entry.sd:g}, {entry.low:g} to {entry.high:g})", f"{entry.source}, {entry.status}")
     told = (pair for pair in _filled(entry) if pair[0] not in ("source", "status") and pair[1] != about)
-    return Value(name, ", ".join(f"{each} {_text(value)}" for each, value in told), f"{entry.source}, {entry.status}")
+    return Value(name, ", ".join(f"{each} {_text(value, language)}" for each, value in told), f"{entry.source}, {entry.status}")
 
 
 def _filled(row: Any) -> list[tuple[str, Any]]:

@@ -16,6 +16,7 @@ from clinworld.knowledge.csv_tables import TABLES, TableShape
 from clinworld.knowledge.drug_file import read_drug
 from clinworld.knowledge.lazy_files import LazyFiles
 from clinworld.knowledge.names import NameIndex, spoken_names
+from clinworld.knowledge.outside import check_folder, visible_files
 from clinworld.knowledge.rows import (
     Analyte,
     ArtifactRow,
@@ -50,6 +51,8 @@ from clinworld.knowledge.rule_rows import Protocol, RuleFact
 HERE = Path(__file__).parent
 FILE_KINDS = ("conditions", "drugs", "protocols")
 KINDS = (*FILE_KINDS, *(kind for kind in TABLES if kind != "condition_labels"))
+MOST_ADDED = 10_000  # twice the rows of the package
+_TABLE_FILES = tuple(shape.file for shape in TABLES.values())
 
 
 @dataclass(frozen=True)
@@ -188,7 +191,7 @@ class Knowledge:
         for name in labels:
             if name in paths:
                 added = self.added.get("conditions", {}).get(name, paths[name])
-                raise _already(str(added), name, "condition_labels.csv" if added == paths[name] else str(paths[name]))
+                raise _already(f"{added}, line 1", name, "condition_labels.csv" if added == paths[name] else str(paths[name]))
         return LazyFiles(paths, read_condition, labels)
 
     @cached_property
@@ -218,10 +221,17 @@ class Knowledge:
 
     def parameter(self, name: str) -> float:
         """The value of a parameter row, in the row's unit."""
-        if name not in self.parameters:
+        value = self._values.get(name)
+        if value is None:
             nearest = nearest_match(name, self.parameters)
-            raise KnowledgeError("parameters", f"no parameter {name!r}", nearest=nearest, do="Add a row to parameters/*.csv.")
-        return self.parameters[name].value
+            allowed = "the id of a row in parameters/*.csv"
+            raise KnowledgeError("parameters", f"no parameter {name!r}", allowed, nearest=nearest, do="Add a row to parameters/*.csv.")
+        return value
+
+    @cached_property
+    def _values(self) -> Mapping[str, float]:
+        # Worlds ask for some two hundred parameters a patient.
+        return {name: row.value for name, row in self.parameters.items()}
 
     def table(self, kind: str) -> Mapping[str, Any]:
         """The rows of one kind by id."""
@@ -259,7 +269,8 @@ class Knowledge:
         kind, _, name = place.partition(":")
         rows = self.table(kind)
         if name not in rows:
-            raise KnowledgeError(place, f"no row {name!r} among {kind}", nearest=nearest_match(name, rows))
+            allowed, do = f"an id of {kind}", f"`clinworld inputs {kind}` lists them."
+            raise KnowledgeError(place, f"no row {name!r} among {kind}", allowed, nearest=nearest_match(name, rows), do=do)
         return str(rows[name].status)
 
     @cached_property
@@ -281,7 +292,7 @@ class Knowledge:
         found: dict[str, dict[str, Path]] = {}
         for folder in self.folders[1:]:
             for kind in FILE_KINDS:
-                for path in sorted((folder / kind).glob("*.yaml")):
+                for path in visible_files(folder / kind, ".yaml"):
                     found.setdefault(kind, {})[path.stem] = path
             for kind, shape in TABLES.items():
                 for file in _table_files(folder, shape):
@@ -292,9 +303,9 @@ class Knowledge:
     def _paths(self, kind: str) -> dict[str, Path]:
         paths: dict[str, Path] = {}
         for folder in self.folders:
-            for path in sorted((folder / kind).glob("*.yaml")):
+            for path in visible_files(folder / kind, ".yaml"):
                 if path.stem in paths:
-                    raise _already(str(path), path.stem, str(paths[path.stem]))
+                    raise _already(f"{path}, line 1", path.stem, str(paths[path.stem].relative_to(HERE)))
                 paths[path.stem] = path
         return paths
 
@@ -307,42 +318,37 @@ def load_knowledge(extra: Path | None = None) -> Knowledge:
     """
     if extra is None:
         return Knowledge()
-    if not extra.is_dir():
-        raise KnowledgeError(str(extra), "no such folder", "a folder of knowledge files is expected", do="Check --knowledge.")
-    known = (*(shape.file for shape in TABLES.values()), *FILE_KINDS)
-    for path in sorted(extra.iterdir()):
-        if path.name not in known and not path.name.startswith("."):
-            raise KnowledgeError(str(path), "not a knowledge file", allowed_values(known, most=40), nearest=nearest_match(path.name, known))
-    for path in sorted(extra.rglob("*")):
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            what = "a link" if path.is_symlink() else "not a regular file"
-            raise KnowledgeError(str(path), what, "regular files of the folder itself are read", do="Copy the file into the folder.")
+    check_folder(extra, _TABLE_FILES, FILE_KINDS)
     knowledge = Knowledge((HERE, extra.resolve()))
-    if not any(knowledge.added.values()):
-        raise KnowledgeError(
-            str(extra), "a folder that adds nothing", allowed_values(known, most=40), do="Put a row in it, or leave it out."
-        )
+    added = sum(len(rows) for rows in knowledge.added.values())
+    if not added:
+        do = "Put a row in it, or leave it out."
+        raise KnowledgeError(str(extra), "a folder that adds nothing", allowed_values((*_TABLE_FILES, *FILE_KINDS), most=40), do=do)
+    if added > MOST_ADDED:
+        raise KnowledgeError(str(extra), f"{added:,} rows", f"at most {MOST_ADDED:,} added rows are read", do="Add those that you use.")
     from clinworld.knowledge.check import check_knowledge  # noqa: PLC0415 - the checks read Knowledge; only added rows need them
+    from clinworld.knowledge.faults import make_error  # noqa: PLC0415 - as above
 
     for finding in check_knowledge(knowledge):
-        raise KnowledgeError(finding.place, f"found {finding.found}", f"expected: {finding.allowed}", kind=finding.check)
+        raise make_error(finding, knowledge)
     return knowledge
 
 
 def _table_files(folder: Path, shape: TableShape) -> list[Path]:
     path = folder / shape.file
-    return [path] if path.suffix else sorted(path.glob("*.csv"))
+    return [path] if path.suffix else visible_files(path, ".csv")
 
 
 def _read_rows(path: Path, kind: str, rows: dict[str, Any], place: str) -> None:
     """Add the rows of a file to `rows`; messages call the file `place`."""
     shape = TABLES[kind]
+    lines: dict[str, str] = {}
     for values in _load_table(path, shape, place):
         where = f"{place}, line {values['_row']}"
         row = shape.shape.read(Cells(values, where))
         if row.id in rows:
-            raise _already(where, row.id, f"another row of {kind}")
-        rows[row.id] = row
+            raise _already(where, row.id, lines.get(row.id) or f"the row {row.id} of {kind}")
+        rows[row.id], lines[row.id] = row, where
 
 
 def _load_table(path: Path, shape: TableShape, place: str) -> list[dict[str, str]]:
@@ -357,4 +363,5 @@ def _load_table(path: Path, shape: TableShape, place: str) -> list[dict[str, str
 
 
 def _already(where: str, name: str, by: str) -> KnowledgeError:
-    return KnowledgeError(where, f"the id {name!r} again, which {by} has already", do="Added rows take ids of their own; rename this one.")
+    allowed = f"an id of its own: {by} has it already"
+    return KnowledgeError(where, f"the id {name!r} again", allowed, do="Added rows take ids of their own; rename this one.")

@@ -1,6 +1,6 @@
 """The reference page of a disease."""
 
-from clinworld.knowledge.page_text import Book, Page, begin_page, escape, other_name
+from clinworld.knowledge.page_text import Book, Page, begin_page, code, escape, other_name
 from clinworld.knowledge.rows import Condition, RedFlag, ToldApart
 
 
@@ -26,7 +26,7 @@ def _tell_itself(page: Page, row: Condition) -> None:
     book = page.book
     page.facts(
         (
-            ("id", row.id),
+            ("id", code(row.id)),
             ("other_name", other_name(book, row.names)),
             ("aliases", escape(book.listed(row.aliases))),
             ("icd10cm", row.icd10cm),
@@ -66,7 +66,7 @@ def _tell_symptoms(page: Page, row: Condition) -> None:
         ("symptom", "role", "who", "wordings", "source"),
         (
             (
-                each.symptom,
+                book.symptom(each.symptom),
                 book.word("role", each.role),
                 _limits(book, symptoms[each.symptom].sex, symptoms[each.symptom].age_low, symptoms[each.symptom].age_high),
                 "<br>".join(escape(text) for text in book.wordings(each.symptom)),
@@ -80,7 +80,7 @@ def _tell_symptoms(page: Page, row: Condition) -> None:
         ("id", "opens_with", "then", "tempo", "who"),
         (
             (
-                each.id,
+                code(each.id),
                 escape(book.name("symptoms", each.opens_with)),
                 escape(book.listed(book.name("symptoms", name) for name in each.then)),
                 book.word("tempo", each.tempo),

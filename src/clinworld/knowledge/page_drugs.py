@@ -1,9 +1,12 @@
 """The reference page of a drug."""
 
-from clinworld.knowledge.page_text import Book, Page, begin_page, escape, other_name
+from clinworld.knowledge.page_text import Book, Page, begin_page, code, escape, other_name
 from clinworld.knowledge.protocol_text import INDENT, render_predicate
 from clinworld.knowledge.rows import AdverseEffect, Contraindication, Drug, Interaction, Monitoring
-from clinworld.knowledge.rule_rows import Protocol, Subject
+from clinworld.knowledge.rule_rows import AllOf, AnyOf, Not, Predicate, Protocol, Subject
+from clinworld.knowledge.rules import facts_of, holds
+
+DAYS_ON_DRUG = "days_on_drug"  # the fact that tells the first day of a treatment
 
 
 def render_drug(book: Book, row: Drug) -> str:
@@ -47,7 +50,7 @@ def _tell_itself(page: Page, row: Drug) -> None:
     book = page.book
     page.facts(
         (
-            ("id", row.id),
+            ("id", code(row.id)),
             ("other_name", other_name(book, row.names)),
             ("aliases", escape(book.listed(row.aliases))),
             ("rxcui", row.rxcui),
@@ -94,14 +97,29 @@ def _tell_use(page: Page, row: Drug) -> None:
 
 
 def _monitoring(page: Page, row: Drug, each: Monitoring) -> str:
-    book = page.book
+    book, is_at_start, when = page.book, *_take_start(each.when)
     every = book.measure(each.every_days, "d")
-    told = book.say("page.monitor", item=book.item(each.item), every=every, source=page.cite(each))
-    if each.when is None:
+    label = "page.monitor_at_start" if is_at_start else "page.monitor_daily" if each.every_days == 1 else "page.monitor"
+    told = book.say(label, item=book.item(each.item), every=every, source=page.cite(each))
+    if when is None:
         return told
     about = Protocol("", "titration", row.names, row.clinical_review, Subject(drugs=(row.id,)), (), None, (), row.source, row.status)
-    lines = render_predicate(each.when, about, book.knowledge, book.language).splitlines()
+    lines = render_predicate(when, about, book.knowledge, book.language).splitlines()
     return "\n".join([book.say("page.only_while", text=told), *(INDENT + line for line in lines)])
+
+
+def _take_start(when: Predicate | None) -> tuple[bool, Predicate | None]:
+    """Whether something is looked at on the day of the first dose and on no other, and what else must hold then."""
+    parts = when.parts if isinstance(when, AllOf) else (when,) if when is not None else ()
+    other = tuple(part for part in parts if not _is_first_day(part))
+    if len(other) == len(parts):
+        return False, when
+    return True, AllOf(other) if len(other) > 1 else next(iter(other), None)
+
+
+def _is_first_day(part: Predicate) -> bool:
+    is_about_days = not isinstance(part, AllOf | AnyOf | Not) and facts_of(part) == (DAYS_ON_DRUG,)
+    return is_about_days and holds(part, {DAYS_ON_DRUG: 0}) is True and holds(part, {DAYS_ON_DRUG: 1}) is False
 
 
 def _harm(book: Book, each: AdverseEffect) -> str:

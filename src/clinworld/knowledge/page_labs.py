@@ -1,6 +1,6 @@
 """The reference pages of an analyte and of a test."""
 
-from clinworld.knowledge.page_text import Book, Page, begin_page, escape, other_name, plain_unit
+from clinworld.knowledge.page_text import Book, Page, begin_page, code, escape, other_name, plain_unit
 from clinworld.knowledge.rows import Analyte, FindingKind, OrderableTest
 
 
@@ -72,7 +72,7 @@ def _tell_analyte(page: Page, row: Analyte) -> None:
         diagnostic = book.listed((limit, book.link("conditions", row.diagnostic_of)))
     page.facts(
         (
-            ("id", row.id),
+            ("id", code(row.id)),
             ("other_name", other_name(book, row.names)),
             ("aliases", escape(book.listed(row.aliases))),
             ("loinc", row.loinc),
@@ -89,7 +89,7 @@ def _tell_analyte(page: Page, row: Analyte) -> None:
             ("hard", book.range(row.hard_low, row.hard_high, row.ucum)),
             ("per_kg", per_kg),
             ("half_time", book.measure(row.half_time_days, "d")),
-            ("derived_by", row.derived_by),
+            ("derived_by", code(row.derived_by) if row.derived_by else ""),
             ("source", page.cite(row)),
         )
     )
@@ -102,7 +102,7 @@ def render_test(book: Book, row: OrderableTest) -> str:
     turnaround = book.measure(row.turnaround_days, "d") if row.turnaround_days else book.say("page.same_visit")
     page.facts(
         (
-            ("id", row.id),
+            ("id", code(row.id)),
             ("other_name", other_name(book, row.names)),
             ("aliases", escape(book.listed(row.aliases))),
             ("tier", book.say("page.price", name=tier.names.say(book.language), price=f"{tier.price:g}", source=page.cite(tier))),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from clinworld.knowledge.page_text import Book, begin_page
+from clinworld.knowledge.page_text import Book, begin_page, code
 from clinworld.knowledge.protocol_text import render_protocol
 from clinworld.knowledge.rule_rows import AllOf, AnyOf, FactRef, Not, NumberTest, Predicate, Protocol
 
@@ -21,11 +21,11 @@ def render_protocol_page(book: Book, row: Protocol) -> str:
     page.heading("section.rule_sources")
     page.rows(
         (book.say("column.rule"), book.say("column.id"), book.say("column.source")),
-        [(f"{number}", rule.id, page.cite(rule)) for number, rule in enumerate(row.rules, start=1)],
+        [(f"{number}", code(rule.id), page.cite(rule)) for number, rule in enumerate(row.rules, start=1)],
     )
     page.facts(
         (
-            ("id", row.id),
+            ("id", code(row.id)),
             ("kind", book.word("protocol", row.kind)),
             ("clinical_review", book.word("review", row.clinical_review)),
             ("source", page.cite(row)),

@@ -80,6 +80,10 @@ class Book:
             self.said[kind, name] = self.say("page.quoted", text=text) if is_symptom else text
         return self.said[kind, name]
 
+    def symptom(self, name: str) -> str:
+        """A symptom by the first of its wordings, with its id."""
+        return self.say("page.named_id", name=escape(self.name("symptoms", name)), id=code(name))
+
     def wordings(self, symptom: str) -> tuple[str, ...]:
         """A symptom in patients' words."""
         found = self.knowledge.symptoms[symptom].wordings
@@ -224,6 +228,11 @@ def plain_unit(ucum: str) -> str:
 def escape(text: str) -> str:
     """Text in which nothing ends a table cell, a link or a comment."""
     return text.replace("|", "\\|").replace("[", "\\[").replace("]", "\\]").replace("<", "&lt;")
+
+
+def code(name: str) -> str:
+    """An id, set apart from words: ids are the same in both languages."""
+    return f"`{name}`"
 
 
 def _table_line(cells: Iterable[str]) -> str:

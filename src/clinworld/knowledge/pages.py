@@ -3,8 +3,10 @@
 `clinworld inputs --pages DIR` writes them. They are built from the rows and never edited.
 """
 
+import fcntl
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,6 +25,8 @@ __all__ = ["PAGE_KINDS", "build_pages", "write_pages"]
 
 INDEX = "index.md"
 MARK = "clinworld-pages.txt"  # a folder that holds it was written here and may be replaced
+UNFINISHED = ".pages-"
+ALLOWED = "a folder that is new or empty, or holds earlier pages"
 _RENDER: dict[str, Callable[[Book, Any], str]] = {
     "conditions": render_condition,
     "drugs": render_drug,
@@ -45,44 +49,69 @@ def build_pages(knowledge: Knowledge, language: Language) -> dict[str, str]:
 def write_pages(folder: Path, pages: Mapping[str, str]) -> None:
     """Put the pages into a folder, whole or not at all; what an earlier call put there is replaced.
 
-    Raises StoreError for a folder that holds anything else, and where nothing can be written.
+    Raises StoreError for a folder that holds anything else, that another run is writing, and where nothing can be written.
     """
     folder = folder.absolute()
-    _check_folder(folder)
+    _check_is_folder(folder)
     is_there = folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".pages-", dir=folder) as beside:
-            made, aside = Path(beside) / "made", Path(beside) / "replaced"
-            for path in dict.fromkeys((made / name).parent for name in pages):
-                path.mkdir(parents=True, exist_ok=True)
-            for name, text in pages.items():
-                (made / name).write_text(text, encoding="utf-8")
-            (made / MARK).write_text("".join(f"{name}\n" for name in pages), encoding="utf-8")
-            aside.mkdir()
-            _swap(folder, made, aside)
+        with _hold(folder):
+            _check_content(folder)
+            _write(folder, pages)
     except OSError as problem:
-        if not is_there and folder.is_dir():
+        if not is_there and folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
-        told = f"cannot be written ({problem.strerror or problem})"
-        raise StoreError(str(folder), told, do="Choose another folder for --pages.") from None
+        told, allowed = f"cannot be written ({problem.strerror or problem})", "a folder that can be written"
+        raise StoreError(str(folder), told, allowed, do="Choose another folder for --pages.") from None
 
 
-def _check_folder(folder: Path) -> None:
-    """Raise StoreError unless the folder is missing, empty, or holds nothing but pages written earlier."""
-    do = "Choose a folder that is new or empty, or holds earlier pages."
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise StoreError(str(folder), "no folder" if not folder.is_symlink() else "a link, not a folder", do=do)
+@contextmanager
+def _hold(folder: Path) -> Iterator[None]:
+    """Hold a folder as its only writer, without a file in it. The lock dies with the process."""
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        if not folder.exists() or not any(folder.iterdir()):
-            return
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        do = "Wait for it to end, or choose another folder for --pages."
+        raise StoreError(str(folder), "another clinworld run is writing pages here", "one run at a time", do=do) from None
+    finally:
+        os.close(handle)
+
+
+def _write(folder: Path, pages: Mapping[str, str]) -> None:
+    with TemporaryDirectory(prefix=UNFINISHED, dir=folder) as beside:
+        made, aside = Path(beside) / "made", Path(beside) / "replaced"
+        for path in dict.fromkeys((made / name).parent for name in pages):
+            path.mkdir(parents=True, exist_ok=True)
+        for name, text in pages.items():
+            (made / name).write_text(text, encoding="utf-8")
+        (made / MARK).write_text("".join(f"{name}\n" for name in pages), encoding="utf-8")
+        aside.mkdir()
+        _swap(folder, made, aside)
+
+
+def _check_is_folder(folder: Path) -> None:
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        found = "a link, not a folder" if folder.is_symlink() else "no folder"
+        raise StoreError(str(folder), found, ALLOWED, do="Choose another folder for --pages.")
+
+
+def _check_content(folder: Path) -> None:
+    """Raise StoreError unless a folder is empty or holds nothing but pages written earlier."""
+    try:
         ours = {*(folder / MARK).read_text(encoding="utf-8").splitlines(), MARK} if (folder / MARK).is_file() else set()
         found = (Path(root, name).relative_to(folder).as_posix() for root, _, names in os.walk(folder) for name in names)
         foreign = next((name for name in found if name not in ours), None)
     except (OSError, UnicodeDecodeError) as problem:
-        raise StoreError(str(folder), f"cannot be read ({problem})", do=do) from None
-    if foreign is not None or not ours:
-        raise StoreError(str(folder), f"holds {foreign or 'something'!r}, which is no page written here", do=do)
+        raise StoreError(str(folder), f"cannot be read ({problem})", ALLOWED, do="Choose another folder for --pages.") from None
+    if foreign is not None and foreign.startswith(UNFINISHED):
+        left = foreign.partition("/")[0]
+        raise StoreError(str(folder), f"holds {left!r}, which a run that was stopped left", ALLOWED, do="Remove the folder and run again.")
+    if foreign is not None or (not ours and any(folder.iterdir())):
+        found_text = f"holds {foreign or 'something'!r}, which is no page written here"
+        raise StoreError(str(folder), found_text, ALLOWED, do="Choose another folder for --pages.")
 
 
 def _swap(folder: Path, made: Path, aside: Path) -> None:

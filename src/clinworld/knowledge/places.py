@@ -51,6 +51,19 @@ def place_of(knowledge: Knowledge, kind: str, name: str, cell: str = "") -> str:
     return f"{row}, {cell}" if cell else row
 
 
+def wrong_place(knowledge: Knowledge, first: tuple[str, str, str], second: tuple[str, str, str]) -> str:
+    """Where to look when two rows disagree, each given as kind, id and cell: the added one where only one is, else the first."""
+    is_second = second[1] in knowledge.added.get(second[0], {}) and first[1] not in knowledge.added.get(first[0], {})
+    return place_of(knowledge, *(second if is_second else first))
+
+
+def row_text(knowledge: Knowledge, kind: str, name: str) -> str:
+    """`row hba1c of analytes.csv`, or the file where the row is a whole one."""
+    place = place_of(knowledge, kind, name)
+    file = place.removesuffix(f" ({name})")
+    return place if file == place else f"row {name} of {file}"
+
+
 def entries_of(kind: str, row: Any) -> Iterator[Entry]:
     """The entries inside a file that carry a source of their own."""
     for cell in _ENTRIES.get(kind, ()):
@@ -59,12 +72,22 @@ def entries_of(kind: str, row: Any) -> Iterator[Entry]:
             yield Entry(cell, number, about, entry)
 
 
-def claims(knowledge: Knowledge) -> Iterator[Claim]:
-    """Every row of every kind but the sources themselves, each followed by what stands inside it."""
+def rows_in_question(knowledge: Knowledge, kind: str) -> Iterator[tuple[str, Any]]:
+    """The rows that a check of one row alone has to look at: the added ones, and all where nothing is added.
+
+    The package's own rows are checked by its tests, and what is added changes nothing in them.
+    """
+    rows = knowledge.table(kind)
+    names = knowledge.added.get(kind, {}) if knowledge.added else rows
+    return ((name, rows[name]) for name in names)
+
+
+def claims(knowledge: Knowledge, *, in_question: bool = False) -> Iterator[Claim]:
+    """Every row of every kind but the sources themselves, each followed by what stands inside it; or those rows that are in question."""
     for kind in KINDS:
         if kind == "sources":
             continue
-        for name, row in knowledge.table(kind).items():
+        for name, row in rows_in_question(knowledge, kind) if in_question else knowledge.table(kind).items():
             yield Claim(kind, place_of(knowledge, kind, name), row.source, row.status)
             for entry in entries_of(kind, row):
                 yield Claim(kind, place_of(knowledge, kind, name, entry.place), entry.row.source, entry.row.status)

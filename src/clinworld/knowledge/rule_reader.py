@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, get_args
 
-from clinworld.core.errors import KnowledgeError, allowed_values, nearest_match
+from clinworld.core.errors import KnowledgeError, allowed_values, found_text, nearest_match, shorten
 from clinworld.core.tables import Place, load_yaml, place_text
 from clinworld.core.text import Wording
-from clinworld.knowledge.cells import Cells
+from clinworld.knowledge.cells import MOST_WORDS, Cells, PlacedCells
 from clinworld.knowledge.rule_rows import (
     OUTCOMES,
     STAGES,
@@ -32,6 +32,7 @@ from clinworld.knowledge.rule_rows import (
     RuleFact,
     Subject,
 )
+from clinworld.knowledge.rules import comparisons
 
 HERE = Path(__file__).parent
 REVIEWS = ("none", "pending", "signed")
@@ -51,15 +52,17 @@ def read_protocol(path: Path) -> Protocol:
     name = f"{path.parent.name}/{path.name}" if path.parent.parent == HERE else str(path)
 
     def where(place: Place) -> str:
-        return f"{name}, line {document.lines.get(place, 1)}{f', {place_text(place)}' if place else ''}"
+        return f"{name}, line {document.line(place)}{f', {place_text(place)}' if place else ''}"
 
     cells = _closed(document.value, (), where, _PROTOCOL, optional=("asks", "note"))
     if cells.id() != path.stem:
-        raise cells.fail("id", cells.id(), f"the id is the file's name, {path.stem!r}")
+        raise cells.fail("id", cells.id(), f"the id is the file's name, {path.stem!r}", do="Rename one of them.")
     source, status = cells.origin()
     kind: ProtocolKind = cells.choice("kind", OUTCOMES)  # type: ignore[assignment]  # a choice of the Literal's own values
     if ("asks" in cells.values) != (kind == "triage"):
-        raise cells.fail("asks", cells.values.get("asks"), "a triage protocol has questions, and only such a one")
+        raise cells.fail(
+            "asks", cells.values.get("asks"), "a triage protocol has questions, and only such a one", do="Add or remove the questions."
+        )
     return Protocol(
         id=path.stem,
         kind=kind,
@@ -78,9 +81,14 @@ def _read_rule(value: Any, place: Place, kind: ProtocolKind, where: Where) -> Ru
     keys = _RULE if kind == "titration" else tuple(key for key in _RULE if key != "stage")
     cells = _closed(value, place, where, keys)
     source, status = cells.origin()
+    when = read_predicate(cells.values["when"], (*place, "when"), where)
+    if len(comparisons(when)) > MOST_WORDS:
+        raise KnowledgeError(
+            where((*place, "when")), f"found {len(comparisons(when)):,} comparisons", f"at most {MOST_WORDS}", do="Split it."
+        )
     return Rule(
         id=cells.id(),
-        when=read_predicate(cells.values["when"], (*place, "when"), where),
+        when=when,
         then=cells.choice("then", OUTCOMES[kind]),
         what=_wording(cells, "what", place, where),
         because=_wording(cells, "because", place, where),
@@ -93,19 +101,24 @@ def _read_rule(value: Any, place: Place, kind: ProtocolKind, where: Where) -> Ru
 def read_predicate(value: Any, place: Place, where: Where) -> Predicate:
     """The predicate in a mapping that stands at `place`; `where` names a place in the file."""
     if not isinstance(value, dict) or not value:
-        raise KnowledgeError(where(place), f"found {value!r}", "a mapping is expected; allowed: all, any, not, or fact with one operator")
+        allowed = "a mapping is expected; allowed: all, any, not, or fact with one operator"
+        raise KnowledgeError(where(place), found_text(value), allowed, do="Write `{fact: id, at_least: number}` for example.")
     if "fact" in value:
         return _read_comparison(value, place, where)
     key = next(iter(value))
     if len(value) > 1 or key not in ("all", "any", "not"):
         known = ("all", "any", "not", "fact")
         wrong = key if key not in known else list(value)[1]
-        raise KnowledgeError(where((*place, wrong)), f"no key {wrong!r} here", allowed_values(known), nearest=nearest_match(wrong, known))
+        raise _unknown_key(where((*place, wrong)), wrong, known)
     if key == "not":
         return Not(read_predicate(value["not"], (*place, "not"), where))
     parts = value[key]
     if not isinstance(parts, list) or len(parts) < FEWEST_PARTS:
-        raise KnowledgeError(where((*place, key)), f"found {parts!r}", "a list of at least two predicates is expected")
+        allowed = "a list of at least two predicates is expected"
+        raise KnowledgeError(where((*place, key)), found_text(parts), allowed, do="Write a single predicate without all or any.")
+    if len(parts) > MOST_WORDS:
+        told = f"found {len(parts):,} predicates"
+        raise KnowledgeError(where((*place, key)), told, f"at most {MOST_WORDS}", do="Keep those that matter.")
     read = tuple(read_predicate(part, (*place, key, index), where) for index, part in enumerate(parts))
     for index, part in enumerate(read):
         if part in read[:index]:
@@ -125,12 +138,12 @@ def _read_comparison(value: dict[str, Any], place: Place, where: Where) -> Predi
             return NumberTest(fact, op, FactRef(_closed(found, (*place, op), where, ("fact",)).id("fact")))  # type: ignore[arg-type]  # NUMBER_OPS
         return NumberTest(fact, op, cells.number(op))  # type: ignore[arg-type]  # one of NUMBER_OPS
     if op == "between":
-        pair = Cells(dict(enumerate(_list(cells, op))), lambda: where((*place, op)))  # type: ignore[arg-type]  # cells are named by their position
+        pair = PlacedCells({f"{number}": value for number, value in enumerate(_list(cells, op))}, (*place, op), where)
         if len(pair.values) != FEWEST_PARTS:
-            raise cells.fail(op, found, "a list [low, high] is expected")
-        low, high = pair.number(0), pair.number(1)  # type: ignore[arg-type]  # as above
+            raise cells.fail(op, found, "a list [low, high] is expected", do="Write the lower number, then the higher.")
+        low, high = pair.number("0"), pair.number("1")
         if low >= high:
-            raise cells.fail(op, found, "low is less than high")
+            raise cells.fail(op, found, "low is less than high", do="Write the lower number first.")
         return Between(fact, low, high)
     if op == "is":
         return IsTest(fact, found if isinstance(found, bool) else cells.word(op))
@@ -153,7 +166,7 @@ def _read_subject(cells: Cells, kind: ProtocolKind, where: Where) -> Subject:
     if key == "complaint":
         return Subject(complaint=subject.id(key))
     if not isinstance(found, list) or not found:
-        raise subject.fail(key, found, "a list of ids, or all, is expected")
+        raise subject.fail(key, found, "a list of ids, or all, is expected", do="Write [id] for one.")
     return Subject(drugs=subject.words(key)) if key == "drugs" else Subject(items=subject.words(key))
 
 
@@ -161,7 +174,9 @@ def _read_questions(cells: Cells, where: Where) -> tuple[Wording, ...]:
     pair = _closed(cells.values["asks"], ("asks",), where, ("en", "zh"))
     english, chinese = pair.words("en"), pair.words("zh")
     if not english or len(english) != len(chinese):
-        raise pair.fail("zh", len(chinese), f"as many questions as in English, {len(english)}, and at least one")
+        raise pair.fail(
+            "zh", len(chinese), f"as many questions as in English, {len(english)}, and at least one", do="Ask the same in both."
+        )
     return tuple(Wording(*both) for both in zip(english, chinese, strict=True))
 
 
@@ -174,7 +189,9 @@ def read_rule_fact(cells: Cells) -> RuleFact:
     is_number = kind == "number"
     for column in ("ucum", "decimals", "low", "high"):
         if bool(cells.values.get(column)) != is_number:
-            raise cells.fail(column, cells.values.get(column), "a number has unit, decimals and bounds, a flag or choice has none of them")
+            raise cells.fail(
+                column, cells.values.get(column), "a number has unit, decimals and bounds, a flag or choice none", do="Fill or empty it."
+            )
     wanted = {"number": 0, "flag": 2, "choice": 0 if of_kind else len(choices)}[kind]
     for column, phrases in (("choices_en", english), ("choices_zh", chinese)):
         if len(phrases) != wanted:
@@ -184,7 +201,7 @@ def read_rule_fact(cells: Cells) -> RuleFact:
         raise cells.fail("choices", "|".join(choices), "ids between |, or @kind alone, for a choice; empty for a number or flag")
     low, high = cells.maybe_number("low"), cells.maybe_number("high")
     if low is not None and high is not None and low >= high:
-        raise cells.fail("high", high, f"more than low, {low:g}")
+        raise cells.fail("high", high, f"more than low, {low:g}", do="Exchange them.")
     return RuleFact(
         id=cells.id(),
         names=cells.wording("name"),
@@ -204,20 +221,29 @@ def read_rule_fact(cells: Cells) -> RuleFact:
 def _closed(value: Any, place: Place, where: Where, keys: Iterable[str], *, optional: Iterable[str] = ()) -> Cells:
     known, may_lack = tuple(keys), tuple(optional)
     if not isinstance(value, dict):
-        raise KnowledgeError(where(place), f"found {value!r}", "a mapping is expected; " + allowed_values(known))
+        raise KnowledgeError(
+            where(place), found_text(value), "a mapping is expected; " + allowed_values(known), do="Write `key: value` pairs."
+        )
     for key in value:
         if key not in known:
-            raise KnowledgeError(where((*place, key)), f"no key {key!r}", allowed_values(known), nearest=nearest_match(key, known))
+            raise _unknown_key(where((*place, key)), key, known)
     for key in known:
         if key not in value and key not in may_lack:
             raise KnowledgeError(where(place), f"no key {key!r}", allowed_values(known), do="Add the key.")
-    return Cells(value, lambda: where(place))
+    return PlacedCells(value, place, where)
+
+
+def _unknown_key(where: str, key: str, known: Iterable[str]) -> KnowledgeError:
+    options = tuple(known)
+    nearest = nearest_match(key, options)
+    return KnowledgeError(where, f"no key {shorten(key)} here", allowed_values(options), nearest=nearest, do="Rename or remove the key.")
 
 
 def _list(cells: Cells, key: str) -> list[Any]:
     value = cells.values.get(key)
     if not isinstance(value, list) or not value:
-        raise cells.fail(key, value, "a list is expected")
+        raise cells.fail(key, value, "a list is expected", do="Write [ ... ], or one `- ` line an entry.")
+    cells.check_length(key, value)
     return value
 
 

@@ -29,19 +29,41 @@ from clinworld.knowledge.rules import Boundary, comparisons, holds, missing_fact
 Values: TypeAlias = Mapping[str, tuple[FactValue, ...]]
 
 OTHER = "another"  # a choice that no rule names
+MOST_STEPS = 3_000_000  # ten times what the largest protocol of the package takes
 
 
-def find_facts(true: Predicate, shapes: Mapping[str, RuleFact]) -> Facts | None:
+class TooManySteps(Exception):
+    """A search has tried as much as it may."""
+
+
+class Steps:
+    """What searches may still try, so that no rule takes for ever."""
+
+    def __init__(self, most: int = MOST_STEPS) -> None:
+        self.most = self.left = most
+
+    def take(self, number: int = 1) -> None:
+        """Raises TooManySteps where so many are not left."""
+        self.left -= number
+        if self.left < 0:
+            raise TooManySteps
+
+
+def find_facts(true: Predicate, shapes: Mapping[str, RuleFact], *, steps: Steps | None = None) -> Facts | None:
     """Facts under which a predicate is true; None when there are none."""
-    return _search(_conditions(true), trial_values((true,), shapes), {}, ({},))
+    return _search(_conditions(true), trial_values((true,), shapes), {}, ({},), steps or Steps())
 
 
-def find_crossing(predicate: Predicate, boundary: Boundary, shapes: Mapping[str, RuleFact]) -> tuple[Facts, Facts] | None:
+def find_crossing(
+    predicate: Predicate, boundary: Boundary, shapes: Mapping[str, RuleFact], *, steps: Steps | None = None
+) -> tuple[Facts, Facts] | None:
     """One patient on either side of a threshold of a predicate, for whom crossing it alone decides; None when there is none."""
     leaf, values = boundary.comparison, trial_values((predicate,), shapes)
+    steps = steps or Steps()
     for around in _surroundings(predicate, leaf):
+        steps.take(len(around))
         for low, high in _sides(boundary, values, shapes):
-            found = _search(around, values, {}, (low, high))
+            found = _search(around, values, {}, (low, high), steps)
             if found is not None:
                 return {**found, **low}, {**found, **high}
     return None
@@ -146,7 +168,7 @@ def _step(value: float, decimals: int, steps: int) -> float:
     return float(from_ticks(to_ticks(value, decimals) + steps, decimals))
 
 
-def _search(goals: tuple[Predicate, ...], values: Values, facts: Facts, sides: tuple[Facts, ...]) -> Facts | None:
+def _search(goals: tuple[Predicate, ...], values: Values, facts: Facts, sides: tuple[Facts, ...], steps: Steps) -> Facts | None:
     """The facts, with more added, under which all goals hold on each side.
 
     A fact that some goal asks for being unknown is settled first, as known or unknown; then the goals, one after the other.
@@ -155,11 +177,13 @@ def _search(goals: tuple[Predicate, ...], values: Values, facts: Facts, sides: t
     unsettled = [fact for fact in dict.fromkeys(asked) if not any(fact in side for side in (facts, *sides))]
     starts: list[Facts] = [facts]
     for fact in unsettled:
+        steps.take(len(starts) * (len(values[fact]) + 1))
         starts = [{**start, fact: value} for start in starts for value in (*values[fact], None)]
-    return next((found for start in starts if (found := _settle(goals, values, start, sides)) is not None), None)
+    return next((found for start in starts if (found := _settle(goals, values, start, sides, steps)) is not None), None)
 
 
-def _settle(goals: tuple[Predicate, ...], values: Values, facts: Facts, sides: tuple[Facts, ...]) -> Facts | None:
+def _settle(goals: tuple[Predicate, ...], values: Values, facts: Facts, sides: tuple[Facts, ...], steps: Steps) -> Facts | None:
+    steps.take(len(goals))
     for index, goal in enumerate(goals):
         for side in sides:
             seen = {**facts, **side}
@@ -168,6 +192,6 @@ def _settle(goals: tuple[Predicate, ...], values: Values, facts: Facts, sides: t
                 return None
             if verdict is None:
                 unsettled = [name for name in missing_facts(goal, seen) if name not in seen]
-                trials = (_settle(goals[index:], values, {**facts, unsettled[0]: value}, sides) for value in values[unsettled[0]])
+                trials = (_settle(goals[index:], values, {**facts, unsettled[0]: value}, sides, steps) for value in values[unsettled[0]])
                 return next((found for found in trials if found is not None), None) if unsettled else None
     return facts

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clinworld.core.errors import KnowledgeError, allowed_values, nearest_match
+from clinworld.core.errors import KnowledgeError, allowed_values, found_text, nearest_match, shorten
 from clinworld.core.tables import Place, parse_yaml, place_text, read_text
 from clinworld.core.text import Wording
-from clinworld.knowledge.cells import Cells
+from clinworld.knowledge.cells import Cells, PlacedCells
 from clinworld.knowledge.rule_reader import read_predicate
 from clinworld.knowledge.rule_rows import Predicate
 from clinworld.knowledge.shapes import AGE_MAX, Field, Row, Shape
@@ -15,6 +15,7 @@ from clinworld.knowledge.shapes import AGE_MAX, Field, Row, Shape
 HERE = Path(__file__).parent
 _MOST_SHOWN = 40
 _WORDING = Shape(Wording, en=Field(Cells.word), zh=Field(Cells.word))
+_LANGUAGES = {"en": ", the text in English", "zh": ", the text in Chinese"}
 
 
 class YamlFile:
@@ -27,9 +28,7 @@ class YamlFile:
 
     def where(self, place: Place) -> str:
         """`conditions/masld.yaml, line 12, look_alikes[0]`; the line of the nearest place above one that is not written."""
-        lines = self.document.lines
-        line = next(lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in lines)
-        return f"{self.name}, line {line}{f', {place_text(place)}' if place else ''}"
+        return f"{self.name}, line {self.document.line(place)}{f', {place_text(place)}' if place else ''}"
 
     def read(self, shape: Shape[Row]) -> Row:
         """The row that the whole file is."""
@@ -42,14 +41,18 @@ class YamlCells(Cells):
     def __init__(self, file: YamlFile, value: Any, place: Place, shape: Shape[Any]) -> None:
         self.file, self.place = file, place
         if not isinstance(value, dict):
-            raise KnowledgeError(file.where(place), f"found {value!r}", "a mapping is expected; " + _allowed(shape))
+            raise KnowledgeError(
+                file.where(place), found_text(value), "a mapping is expected; " + _allowed(shape), do="Write `key: value` pairs."
+            )
         for key in value:
             if key not in shape.keys:
                 nearest = nearest_match(key, shape.keys)
-                raise KnowledgeError(file.where((*place, key)), f"no key {key!r}", _allowed(shape), nearest=nearest)
+                told = f"no key {shorten(key)} here"
+                raise KnowledgeError(file.where((*place, key)), told, _allowed(shape), nearest=nearest, do="Rename or remove the key.")
         for key in shape.needed:
             if key not in value:
-                raise KnowledgeError(file.where(place), f"no key {key!r}", _allowed(shape), do="Add the key.")
+                told = _LANGUAGES.get(key, "") if shape is _WORDING else ""
+                raise KnowledgeError(file.where(place), f"no key {key!r}{told}", _allowed(shape), do="Add the key.")
         self.values: Mapping[str, Any] = value
 
     def where(self, column: str) -> str:
@@ -60,7 +63,7 @@ class YamlCells(Cells):
         """An id, which is the name of the file."""
         name = self.id(column)
         if name != self.file.path.stem:
-            raise self.fail(column, name, f"the id is the file's name, {self.file.path.stem!r}")
+            raise self.fail(column, name, f"the id is the file's name, {self.file.path.stem!r}", do="Rename one of them.")
         return name
 
     def wording(self, column: str) -> Wording:
@@ -95,13 +98,15 @@ class YamlCells(Cells):
 
     def numbers(self, column: str, low: float) -> tuple[float, ...]:
         """A list of numbers, each at least `low`."""
-        return self._numbers({str(number): value for number, value in enumerate(self._list(column, "a list is expected"))}, column, low)
+        values = self._list(column, "a list is expected")
+        return self._numbers({str(number): value for number, value in enumerate(values)}, column, low)
 
     def number_of_each(self, column: str, low: float) -> tuple[tuple[str, float], ...]:
         """A mapping of names to numbers, each at least `low`."""
         value = self.values.get(column)
         if not isinstance(value, dict):
-            raise self.fail(column, value, "a mapping is expected")
+            raise self.fail(column, value, "a mapping is expected", do="Write `{name: number}`.")
+        self.check_length(column, [*value])
         return tuple(zip(value, self._numbers(value, column, low), strict=True))
 
     def limits(self, column: str, most: int, what: str) -> tuple[int | None, int | None]:
@@ -110,20 +115,21 @@ class YamlCells(Cells):
             return None, None
         value = self._list(column, f"a list of two {what} is expected")
         if len(value) != 2:
-            raise self.fail(column, value, f"a list of two {what} is expected")
-        ends = Cells({"from": value[0], "to": value[1]}, lambda: self.where(column))
-        return ends.whole("from", 0, most), ends.whole("to", 0, most)
+            raise self.fail(column, value, f"a list of two {what} is expected", do="Write [from, to].")
+        both = PlacedCells({"0": value[0], "1": value[1]}, (*self.place, column), self.file.where)
+        return both.whole("0", 0, most), both.whole("1", 0, most)
 
     def _list(self, column: str, expected: str) -> list[Any]:
         value = self.values.get(column)
         if value is None:
             return []
         if not isinstance(value, list):
-            raise self.fail(column, value, expected)
+            raise self.fail(column, value, expected, do="Write [ ... ], or one `- ` line an entry.")
+        self.check_length(column, value)
         return value
 
     def _numbers(self, values: Mapping[str, Any], column: str, low: float) -> tuple[float, ...]:
-        cells = Cells(values, lambda: self.where(column))
+        cells = PlacedCells(values, (*self.place, column), self.file.where)
         return tuple(cells.number(key, low) for key in values)
 
 

@@ -7,7 +7,8 @@ from clinworld.core.errors import PackError, allowed_values, nearest_match
 from clinworld.core.tables import Place, load_yaml, place_text
 from clinworld.core.text import LANGUAGES, Wording
 from clinworld.schema.job import EpisodeKind
-from clinworld.schema.pack import Dimension, JudgeUse, Pack
+from clinworld.schema.pack import Dimension, JudgeUse, Pack, PackCard
+from clinworld.schema.record import ALWAYS_SHOWN, PARTS
 
 BLOCKS = (
     "pack",
@@ -27,6 +28,9 @@ BLOCKS = (
     "canary",
 )
 NEEDED = ("pack", "version", "asks", "episodes", "sees", "gates", "judges", "score", "languages")
+WRITES_BLOCKS = ("pack", "kind", "version", "asks", "languages", "used_by", "canary")
+WRITES_NEEDED = WRITES_BLOCKS[:-1]
+WRITES_KINDS = ("record_writes",)
 SCORE_KEYS = ("profile", "dimensions")
 DIMENSION_WORDS: dict[str, tuple[str, ...]] = {
     "direction": ("higher", "lower", "none"),
@@ -37,10 +41,33 @@ DIMENSION_WORDS: dict[str, tuple[str, ...]] = {
 
 
 def read_declaration(folder: Path) -> Pack:
-    """The declaration of a pack folder. Raises PackError with file and line for anything unclear."""
+    """The declaration of a pack of questions. Raises PackError with file and line for anything unclear, and for a pack of another kind."""
+    reading = _open(folder)
+    if reading.names_kind():
+        raise refuse_kind(reading.read_card())
+    return reading.read()
+
+
+def read_card(folder: Path) -> PackCard:
+    """What a pack of any kind says of itself. Raises PackError with file and line for anything unclear."""
+    reading = _open(folder)
+    if reading.names_kind():
+        return reading.read_card()
+    pack = reading.read()
+    return PackCard(pack.name, "questions", pack.version, pack.folder, pack.asks, pack.languages)
+
+
+def refuse_kind(card: PackCard) -> PackError:
+    """The error for a pack without questions where they are needed: what it is, and what it is used by."""
+    found = f"a pack of kind {card.kind}: it asks no questions, it is rewarded on a live record system"
+    used = ", ".join(f"`{each}`" for each in card.used_by)
+    return PackError(f"pack {card.name}", found, "a pack of questions is needed here", do=f"Use {used}.", kind="pack_without_questions")
+
+
+def _open(folder: Path) -> "_Reading":
     path = folder / "pack.yaml"
     document = load_yaml(path, error=PackError)
-    return _Reading(path, document.value, document.lines).read()
+    return _Reading(path, document.value, document.lines)
 
 
 class _Reading:
@@ -51,29 +78,35 @@ class _Reading:
         line = self.lines.get(place, 1)
         return PackError(f"{self.path}, line {line}, {place_text(place) or 'top'}", found, allowed, nearest=nearest, do=do)
 
-    def read(self) -> Pack:
-        blocks = self.mapping((), self.value, BLOCKS)
-        for key in NEEDED:
-            if key not in blocks:
-                raise self.fail((), f"no {key!r}", allowed_values(NEEDED), do="Add the block.")
-        name = self.word(("pack",), blocks["pack"])
-        version = blocks["version"]
-        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-            raise self.fail(("version",), f"{version!r}", "a whole number from 1 on")
-        asks = self.mapping(("asks",), blocks["asks"], LANGUAGES)
+    def names_kind(self) -> bool:
+        return isinstance(self.value, dict) and "kind" in self.value
+
+    def read_card(self) -> PackCard:
+        """The declaration of a pack that names its kind."""
+        kind = self.value["kind"]
+        if kind not in WRITES_KINDS:
+            nearest, do = nearest_match(str(kind), WRITES_KINDS), "Leave it out for a pack of questions."
+            raise self.fail(("kind",), f"{kind!r}"[:60], allowed_values(WRITES_KINDS), nearest=nearest, do=do)
+        blocks = self.blocks(WRITES_BLOCKS, WRITES_NEEDED)
+        used_by = blocks["used_by"]
+        if not isinstance(used_by, list) or not used_by or not all(isinstance(each, str) and each for each in used_by):
+            raise self.fail(("used_by",), f"{used_by!r}"[:60], "a list of commands and places is expected")
         languages = self.choices("languages", blocks, LANGUAGES)
-        for language in LANGUAGES:
-            if not isinstance(asks.get(language), str):
-                raise self.fail(("asks",), f"no text for {language!r}", allowed_values(LANGUAGES), do="Ask in both languages.")
-            if language in languages and not (self.path.parent / f"prompt.{language}.md").is_file():
+        return PackCard(self.name(blocks), kind, self.version(blocks), self.path.parent, self.asks(blocks), languages, tuple(used_by))
+
+    def read(self) -> Pack:
+        blocks = self.blocks(BLOCKS, NEEDED)
+        languages = self.choices("languages", blocks, LANGUAGES)
+        for language in languages:
+            if not (self.path.parent / f"prompt.{language}.md").is_file():
                 raise self.fail(("languages",), f"{language!r} without prompt.{language}.md", "a declared language has a prompt file")
         return Pack(
-            name=name,
-            version=version,
+            name=self.name(blocks),
+            version=self.version(blocks),
             folder=self.path.parent,
-            asks=Wording(asks["en"], asks["zh"]),
+            asks=self.asks(blocks),
             episodes=self.choices("episodes", blocks, get_args(EpisodeKind)),
-            sees=self.words("sees", blocks),
+            sees=self.sees(blocks),
             languages=languages,
             gates=self.words("gates", blocks),
             probes=tuple(self.mapping(("probes",), blocks.get("probes") or {}, None).items()),
@@ -85,6 +118,29 @@ class _Reading:
             controls=self.words("controls", blocks),
             blocks=tuple(blocks.items()),
         )
+
+    def blocks(self, known: tuple[str, ...], needed: tuple[str, ...]) -> dict[str, Any]:
+        blocks = self.mapping((), self.value, known)
+        for key in needed:
+            if key not in blocks:
+                raise self.fail((), f"no {key!r}", allowed_values(needed), do="Add the block.")
+        return blocks
+
+    def name(self, blocks: dict[str, Any]) -> str:
+        return self.word(("pack",), blocks["pack"])
+
+    def version(self, blocks: dict[str, Any]) -> int:
+        version = blocks["version"]
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+            raise self.fail(("version",), f"{version!r}", "a whole number from 1 on")
+        return version
+
+    def asks(self, blocks: dict[str, Any]) -> Wording:
+        asks = self.mapping(("asks",), blocks["asks"], LANGUAGES)
+        for language in LANGUAGES:
+            if not isinstance(asks.get(language), str):
+                raise self.fail(("asks",), f"no text for {language!r}", allowed_values(LANGUAGES), do="Ask in both languages.")
+        return Wording(asks["en"], asks["zh"])
 
     def mapping(self, place: Place, value: Any, keys: tuple[str, ...] | None) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -117,6 +173,12 @@ class _Reading:
         if not found:
             raise self.fail((key,), "nothing", allowed_values(allowed), do="Name at least one.")
         return found
+
+    def sees(self, blocks: dict[str, Any]) -> tuple[str, ...]:
+        seen = self.choices("sees", blocks, (*ALWAYS_SHOWN, *PARTS))
+        if missing := [part for part in ALWAYS_SHOWN if part not in seen]:
+            raise self.fail(("sees",), f"no {missing[0]!r}", "every record shows " + ", ".join(ALWAYS_SHOWN), do=f"Add {missing[0]}.")
+        return seen
 
     def judges(self, value: Any) -> tuple[JudgeUse, ...]:
         uses: list[JudgeUse] = []

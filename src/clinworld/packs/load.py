@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from clinworld.core.digest import digest_bytes
 from clinworld.core.errors import PackError, allowed_values, nearest_match
 from clinworld.core.store import read_rows
-from clinworld.packs.declaration import read_declaration
-from clinworld.schema.pack import Pack
+from clinworld.packs.declaration import read_card, read_declaration, refuse_kind
+from clinworld.schema.pack import Pack, PackCard
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -83,21 +83,38 @@ class LoadedPack:
         return tuple(read_rows(path)) if path.is_file() else ()
 
     def _function(self, stem: str, name: str) -> Any:
-        module = _load_module(self.pack.folder, stem)
-        if not hasattr(module, name):
-            nearest = nearest_match(name, [each for each in vars(module) if not each.startswith("_")])
-            raise PackError(str(self.pack.folder / f"{stem}.py"), f"no {name!r}", nearest=nearest, do="Define it; see the pack guide.")
-        return getattr(module, name)
+        return _find_function(self.pack.folder, stem, name)
+
+
+@dataclass(frozen=True)
+class WritesPack:
+    """A pack that is rewarded on a live record system: its card, and what its `proof.py` says."""
+
+    card: PackCard
+
+    def list_contents(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of what the pack holds, by sort."""
+        contents: Mapping[str, tuple[str, ...]] = _find_function(self.card.folder, "proof", "list_contents")()
+        return contents
+
+    @property
+    def checks(self) -> Sequence[tuple[str, Callable[[], Any], str]]:
+        """The checks by which the pack proves itself: name, what gives its findings, and what it looks at."""
+        checks: Sequence[tuple[str, Callable[[], Any], str]] = _find_function(self.card.folder, "proof", "CHECKS")
+        return checks
 
 
 def load_pack(name_or_dir: str | Path, *, extra_dirs: Sequence[Path] = ()) -> LoadedPack:
-    """A pack by its name, or by its folder. Raises PackError for one that is not there or is not well declared."""
+    """A pack of questions by its name, or by its folder.
+
+    Raises PackError for one that is not there, is not well declared or asks no questions.
+    """
+    card = find_card(name_or_dir, extra_dirs=extra_dirs)
+    if card is not None:
+        if card.kind != "questions":
+            raise refuse_kind(card)
+        return LoadedPack(read_declaration(card.folder))
     folders = pack_folders(extra_dirs)
-    if str(name_or_dir) in folders:
-        return LoadedPack(read_declaration(folders[str(name_or_dir)]))
-    folder = Path(name_or_dir)
-    if folder.is_dir():
-        return LoadedPack(read_declaration(folder.resolve()))
     nearest = nearest_match(str(name_or_dir), folders)
     raise PackError(
         "packs", f"no pack {str(name_or_dir)!r}", allowed_values(folders, most=20), nearest=nearest, do="Or name a pack folder."
@@ -105,27 +122,38 @@ def load_pack(name_or_dir: str | Path, *, extra_dirs: Sequence[Path] = ()) -> Lo
 
 
 def pack_names(extra_dirs: Sequence[Path] = ()) -> tuple[str, ...]:
-    """Names of all packs there are, in name order."""
+    """Names of all packs of questions, in name order."""
     return tuple(pack_folders(extra_dirs))
 
 
 def pack_folders(extra_dirs: Sequence[Path] = ()) -> dict[str, Path]:
-    """Every pack's folder by name, in name order: the package's own, those of entry points, and `extra_dirs`.
+    """The folder of every pack of questions by name, in name order. Raises as `list_cards`."""
+    return {name: card.folder for name, card in list_cards(extra_dirs).items() if card.kind == "questions"}
+
+
+def find_card(name_or_dir: str | Path, *, extra_dirs: Sequence[Path] = ()) -> PackCard | None:
+    """The card of a pack of any kind by its name, or by its folder; None for what is neither."""
+    cards, folder = list_cards(extra_dirs), Path(name_or_dir)
+    if str(name_or_dir) in cards:
+        return cards[str(name_or_dir)]
+    return read_card(folder.resolve()) if folder.is_dir() else None
+
+
+def list_cards(extra_dirs: Sequence[Path] = ()) -> dict[str, PackCard]:
+    """Every pack's card by name, in name order: the package's own, those of entry points, and `extra_dirs`.
 
     Raises PackError for an outside folder that adds nothing: without a declaration, or with a name that is taken.
     """
-    found = {path.parent.name: path.parent for path in HERE.glob(f"*/{DECLARATION}")}
+    found = {path.parent.name: read_card(path.parent) for path in HERE.glob(f"*/{DECLARATION}")}
     outside = [*_entry_point_folders(), *(Path(each).resolve() for each in extra_dirs)]
     for folder in sorted(set(outside)):
         if not (folder / DECLARATION).is_file():
             raise PackError(str(folder), f"no {DECLARATION}", "a pack is a folder with one", do="Add one, or leave this pack out.")
-        name = read_declaration(folder).name
-        if name in found:
-            place = f"{folder / DECLARATION}, pack"
-            raise PackError(
-                place, f"the name {name!r}, which {found[name]} has", "a pack has a name of its own", do="Give it another name."
-            )
-        found[name] = folder
+        card = read_card(folder)
+        if card.name in found:
+            place, taken = f"{folder / DECLARATION}, pack", f"the name {card.name!r}, which {found[card.name].folder} has"
+            raise PackError(place, taken, "a pack has a name of its own", do="Give it another name.")
+        found[card.name] = card
     return dict(sorted(found.items()))
 
 
@@ -138,6 +166,14 @@ def _entry_point_folders() -> list[Path]:
             raise PackError(f"entry point {point.name}", f"{point.value!r} is no module with a file", "a pack folder's package is expected")
         folders.append(Path(file).resolve().parent)
     return folders
+
+
+def _find_function(folder: Path, stem: str, name: str) -> Any:
+    module = _load_module(folder, stem)
+    if not hasattr(module, name):
+        nearest = nearest_match(name, [each for each in vars(module) if not each.startswith("_")])
+        raise PackError(str(folder / f"{stem}.py"), f"no {name!r}", nearest=nearest, do="Define it; see the pack guide.")
+    return getattr(module, name)
 
 
 def _load_module(folder: Path, stem: str) -> ModuleType:

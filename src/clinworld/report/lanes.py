@@ -1,4 +1,4 @@
-"""The strips below a patient's weight curve: faults, doses, the clue to the driver, notes and laboratory results."""
+"""The strips below a patient's weight curve: faults, doses, the clue to the driver, notes and laboratory reports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from clinworld.access.record_text import LABELS as RECORD_LABELS
 from clinworld.access.record_text import render_unit
 from clinworld.core.text import Language, load_labels
 from clinworld.knowledge.load import Knowledge
-from clinworld.report.wording import say, say_name, text_width
+from clinworld.report.wording import say, say_fault, say_name, text_width
 from clinworld.schema.record import ChartFault, NoteOrigin, Record, Series
 
 ROW_HEIGHT, CLUE_HEIGHT, CLUE_HEAD, NOTES_HEIGHT = 16, 28, 13, 18
@@ -92,26 +92,67 @@ class Lane:
         return replace(self, y=y, bars=bars, marks=marks)
 
 
+class _Rows:
+    """Rows of a strip, filled from the top: what would overlap goes one row further down."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.ends: list[float] = []
+
+    def place(self, x: float, width: float, text: str, *, may_stand_within: bool = True) -> tuple[int, float, bool]:
+        """(row, x of the text, whether it stands within the stretch) of a stretch with a text in it, after it or before it.
+
+        A text that has room nowhere stands over the stretch.
+        """
+        needs = text_width(text) + TEXT_PAD
+        fits = may_stand_within and needs + TEXT_PAD <= width
+        text_x = x + TEXT_PAD if fits else x + width + TEXT_PAD
+        if not fits and x + width + needs > self.frame.right:
+            text_x = x - needs if may_stand_within or x - needs > self.frame.left else x + TEXT_PAD
+        start, end = min(x, text_x), max(x + width, text_x + needs)
+        row = next((n for n, taken in enumerate(self.ends) if taken + TEXT_PAD <= start), len(self.ends))
+        self.ends[row:] = [end, *self.ends[row + 1 :]]
+        return row, round(text_x, 1), fits
+
+
 def draw_faults(faults: Sequence[ChartFault], knowledge: Knowledge, frame: Frame, y: float) -> Lane | None:
     """Where the measurements mislead, one bar a fault; None when nothing does."""
     bars: list[Bar] = []
-    row_ends: list[float] = []
+    rows = _Rows(frame)
     for fault in sorted((fault for fault in faults if fault.days), key=lambda fault: (min(fault.days), fault.kind)):
         first, last = min(fault.days), max(fault.days)
-        text = knowledge.artifacts[fault.kind].names.say(frame.language)
+        text = say_fault(knowledge, fault.kind, frame.language)
         x, width = frame.x(first), max(LEAST_BAR, round(frame.x(last) - frame.x(first), 1))
-        fits = text_width(text) + 2 * TEXT_PAD <= width
-        needs = text_width(text) + TEXT_PAD
-        before = not fits and x + width + needs > frame.right
-        text_x = x + TEXT_PAD if fits else (x - needs if before else x + width + TEXT_PAD)
-        start, end = min(x, text_x), max(x + width, text_x + needs)
-        row = next((n for n, taken in enumerate(row_ends) if taken + TEXT_PAD <= start), len(row_ends))
-        row_ends[row:] = [end, *row_ends[row + 1 :]]
+        row, text_x, fits = rows.place(x, width, text)
         label = say("mark:fault_span", frame.language, name=text, first=first, last=last)
-        bars.append(Bar(x, y + row * ROW_HEIGHT, width, ROW_HEIGHT - 4, "inside" if fits else "outside", label, text, round(text_x, 1)))
-    if not bars:
-        return None
-    return Lane(say("lane:faults", frame.language), "faults", y, ROW_HEIGHT * len(row_ends), tuple(bars))
+        bars.append(Bar(x, y + row * ROW_HEIGHT, width, ROW_HEIGHT - 4, "inside" if fits else "outside", label, text, text_x))
+    return Lane(say("lane:faults", frame.language), "faults", y, ROW_HEIGHT * len(rows.ends), tuple(bars)) if bars else None
+
+
+def draw_laboratory_faults(faults: Sequence[ChartFault], knowledge: Knowledge, frame: Frame, y: float) -> Lane | None:
+    """What befell specimens and methods: a row a kind or less, a bar for each day with a result it moved; None when nothing did."""
+    bars: list[Bar] = []
+    rows = _Rows(frame)
+    kinds = sorted({fault.kind for fault in faults if fault.days}, key=lambda kind: (min(_moved(faults, kind)), kind))
+    for kind in kinds:
+        moved, text = _moved(faults, kind), say_fault(knowledge, kind, frame.language)
+        left, right = max(frame.left, frame.x(min(moved)) - LEAST_BAR / 2), frame.x(max(moved)) + LEAST_BAR / 2
+        row, text_x, _ = rows.place(left, right - left, text, may_stand_within=False)
+        for day in sorted(moved):
+            names = say("joiner", frame.language).join(say_name(knowledge, "analytes", name, frame.language) for name in moved[day])
+            label = say("mark:lab_fault", frame.language, day=day, name=text, results=names)
+            x, said = max(frame.left, round(frame.x(day) - LEAST_BAR / 2, 1)), text if day == max(moved) else ""
+            bars.append(Bar(x, y + row * ROW_HEIGHT, LEAST_BAR, ROW_HEIGHT - 4, "lab", label, said, text_x))
+    return Lane(say("lane:lab_faults", frame.language), "lab_faults", y, ROW_HEIGHT * len(rows.ends), tuple(bars)) if bars else None
+
+
+def _moved(faults: Sequence[ChartFault], kind: str) -> dict[int, list[str]]:
+    """Day → the results that a kind of fault moved on it."""
+    moved: dict[int, list[str]] = {}
+    for fault in faults:
+        for day in fault.days if fault.kind == kind else ():
+            moved.setdefault(day, []).append(fault.series)
+    return moved
 
 
 def draw_doses(doses: Sequence[tuple[int, str, str]], frame: Frame, y: float) -> Lane | None:
@@ -120,7 +161,7 @@ def draw_doses(doses: Sequence[tuple[int, str, str]], frame: Frame, y: float) ->
     for step, (day, label, short) in enumerate(doses):
         end = doses[step + 1][0] if step + 1 < len(doses) else frame.last_day
         x, width = frame.x(day), round(frame.x(end) - frame.x(day), 1)
-        text = next((words for words in (short, short.split(" ")[0]) if text_width(words) + TEXT_PAD <= width), "")
+        text = next((words for words in (short, short.split(" ")[0]) if text_width(words) + 2 * TEXT_PAD <= width), "")
         bars.append(Bar(x, y, max(1.0, width - 1), ROW_HEIGHT - 2, f"step{min(step, 4)}", label, text, round(x + TEXT_PAD / 2, 1)))
     return Lane(say("lane:dose", frame.language), "doses", y, ROW_HEIGHT, tuple(bars)) if bars else None
 

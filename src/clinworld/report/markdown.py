@@ -9,7 +9,8 @@ from clinworld.report.content import BoardPart, ReportContent, ReportPart, WeakB
 from clinworld.report.gate_table import sum_gates
 from clinworld.report.page import print_interval, print_number
 from clinworld.report.plots import list_lines
-from clinworld.report.wording import make_visible, report_labels, say, say_reason
+from clinworld.report.wording import make_visible, report_labels, say, say_part, say_reason
+from clinworld.schema.finding import Finding
 from clinworld.scores.rows import AgentScore, DimensionScore
 
 MOST_ROWS, MOST_REFUSALS, MOST_CELL = 30, 12, 160
@@ -171,12 +172,23 @@ def _refusals(part: ReportPart, language: Language) -> str:
     refusals = [refusal for batch in part.batches for refusal in batch.facts.refusals]
     if not refusals:
         return say("refused:none", language)
+    found = {case: findings for batch in part.batches for case, findings in batch.conflicts.items()}
     rows = []
     for each in refusals[:MOST_REFUSALS]:
-        rows.append([plain(each.case_id), f"{_kind(each.kind, language)} (`{each.kind}`)", plain(each.reason)])
+        told = _told(found.get(each.case_id, ()), language) if language != "en" else ""
+        rows.append([plain(each.case_id), f"{_kind(each.kind, language)} (`{each.kind}`)", plain(told or each.reason)])
     more = len(refusals) - MOST_REFUSALS
     head = [say(f"col:{name}", language) for name in ("case", "kind", "reason")]
     return _table(head, rows) + (f"\n\n{say('and_more', language, count=more)}" if more > 0 else "")
+
+
+def _told(findings: Sequence[Finding], language: Language) -> str:
+    """Findings in the page's language, as far as the tables have them."""
+    colon, joiner = say("colon", language), say("reason_joiner", language)
+    parts = ([say_part(text, language).text for text in (each.place, each.found, each.allowed) if text] for each in findings)
+    told = joiner.join(place + colon + joiner.join(rest) for place, *rest in parts)
+    stop = say("full_stop", language)
+    return told.replace(stop + joiner, stop)
 
 
 def _kind(kind: str, language: Language) -> str:
@@ -190,8 +202,8 @@ def _batch_gates(part: ReportPart, language: Language) -> str:
     rows = []
     for batch in part.batches:
         for gate in batch.gates:
-            told = "; ".join(str(finding) for finding in gate.findings) or gate.reason
-            said = _why(told, language) if told else say("none", language)
+            told = _told(gate.findings, language) or say_reason(gate.reason, language).text
+            said = plain(told) if told else say("none", language)
             rows.append([_name("batch_gate", gate.gate, language), say(f"state:{gate.state}", language), str(gate.checked), said])
     return _table(head, rows)
 

@@ -15,10 +15,12 @@ from clinworld.report.content import ReportContent
 from clinworld.report.gate_table import sum_gates
 from clinworld.report.plots import draw_dots, list_lines
 from clinworld.report.timelines import Timeline
-from clinworld.report.wording import make_visible, report_labels, say, say_reason, shorten
+from clinworld.report.wording import Said, make_visible, report_labels, say, say_part, say_reason, shorten, text_width
+from clinworld.schema.finding import Finding
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_PROMPT, MOST_REPLY, MOST_WORD = 6000, 2500, 300
+LONG_FACT_PX = 300.0  # a longer fact of a patient has a line of its own
 
 
 @dataclass(slots=True)
@@ -62,6 +64,7 @@ def _environment(language: Language) -> Environment:
         say=partial(_say, language),
         known=report_labels().__contains__,
         why=partial(_reason, language),
+        tell=partial(_tell, language),
         footnotes=Footnotes,
         draw_dots=draw_dots,
         list_lines=list_lines,
@@ -74,6 +77,7 @@ def _environment(language: Language) -> Environment:
         "interval": print_interval,
         "short": lambda text, most=MOST_WORD: shorten(str(text), most, language),
         "name": partial(_name, language),
+        "is_long": lambda text: text_width(text) > LONG_FACT_PX,
     }
     environment.filters.update(filters)
     return environment
@@ -99,10 +103,25 @@ def _name(language: Language, name: str, kind: str) -> str:
     return say(label, language) if label in report_labels() else name
 
 
-def _reason(language: Language, text: str) -> str | Markup:
+def _reason(language: Language, text: str, most: int = MOST_WORD) -> str | Markup:
     """A reason in the page's language; what is not in it is marked as English, for readers and for their machines."""
-    said = say_reason(shorten(text, MOST_WORD, language), language)
+    return _mark(say_reason(shorten(text, most, language), language))
+
+
+def _mark(said: Said) -> str | Markup:
     return said.text if said.is_native else Markup('<span lang="en">{}</span>').format(make_visible(said.text))
+
+
+def _tell(language: Language, finding: Finding, most: int) -> Markup:
+    """What a check found, as a paragraph: where, what, and what is allowed; a part that is not in the page's language is marked."""
+    if language == "en":
+        told = f"{finding.place}: {finding.found}" + (f"; {finding.allowed}" if finding.allowed else "")
+        return Markup('<p class="raw">{}</p>').format(shorten(told, most, language))
+    place, found, allowed = (
+        _mark(say_part(shorten(each, most, language), language)) for each in (finding.place, finding.found, finding.allowed)
+    )
+    joiner = say("reason_joiner", language) if allowed else ""
+    return Markup("<p>{}{}{}{}{}</p>").format(place, say("colon", language), found, joiner, allowed)
 
 
 def print_number(value: float | None, decimals: int = 2) -> str:

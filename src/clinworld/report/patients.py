@@ -6,7 +6,7 @@ from clinworld.core.text import Language
 from clinworld.knowledge.load import Knowledge
 from clinworld.report.content import PatientPart
 from clinworld.report.timelines import draw_compact, draw_timeline, drawn_from_gold
-from clinworld.report.wording import say, say_name
+from clinworld.report.wording import say, say_fault, say_name
 from clinworld.schema.gold import GoldRow
 from clinworld.schema.item import Item
 
@@ -45,10 +45,19 @@ def _facts(item: Item, gold: GoldRow, knowledge: Knowledge, language: Language) 
     if gold.gold.event_occurs:
         facts.append(("driver", say_name(knowledge, "drivers", premise.driver, language)))
     facts += [("turn", say("patient:turn", language, day=day)) for day in _days(gold, "real")]
-    kinds = dict.fromkeys(fault.kind for fault in gold.faults)
-    if kinds:
-        facts.append(("faults", joiner.join(knowledge.artifacts[kind].names.say(language) for kind in kinds)))
+    for name, counted in _count_faults(gold, knowledge).items():
+        said = (say("fault_days", language, name=say_fault(knowledge, kind, language), count=count) for kind, count in counted.items())
+        facts.append((name, joiner.join(said)))
     return tuple((say(f"fact:{name}", language), value) for name, value in facts)
+
+
+def _count_faults(gold: GoldRow, knowledge: Knowledge) -> dict[str, dict[str, int]]:
+    """Faults of home readings, then of the laboratory: days each kind touched; neither where it has none."""
+    found: dict[str, dict[str, set[int]]] = {"faults": {}, "lab_faults": {}}
+    for fault in gold.faults:
+        place = found["lab_faults" if fault.kind in knowledge.factors else "faults"]
+        place.setdefault(fault.kind, set()).update(fault.days)
+    return {name: {kind: len(days) for kind, days in kinds.items()} for name, kinds in found.items() if kinds}
 
 
 def _event(item: Item, knowledge: Knowledge, language: Language) -> dict[str, str]:

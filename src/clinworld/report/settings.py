@@ -17,7 +17,7 @@ from clinworld.schema.course import Course
 from clinworld.schema.gold import GoldRow, TurningPoint
 from clinworld.schema.item import Item
 from clinworld.schema.premise import PlannedArtifact, Premise
-from clinworld.schema.record import Chart
+from clinworld.schema.record import PARTS, Chart, Record
 from clinworld.world.build import build_world
 from clinworld.world.conflicts_course import check_noise
 from clinworld.world.notes import count_distractors, count_events
@@ -43,7 +43,7 @@ def draw_settings(pairs: Sequence[tuple[Item, GoldRow]], knowledge: Knowledge, l
     reason = say("settings:no_item", language)
     for item, gold in sorted(pairs, key=lambda pair: _worth(pair[1], knowledge))[:MOST_TRIES]:
         try:
-            worlds = _build_worlds(gold.premise, knowledge)
+            worlds = _build_worlds(gold.premise, knowledge, list_parts(gold.chart))
         except PremiseConflict as conflict:
             reason = f"{gold.case_id}: {conflict}"
             continue
@@ -57,11 +57,22 @@ def _worth(gold: GoldRow, knowledge: Knowledge) -> tuple[bool, int, bool, str]:
     return is_plain, -len(_allowed(gold.premise, knowledge)), not gold.gold.event_occurs, gold.case_id
 
 
-def _build_worlds(premise: Premise, knowledge: Knowledge) -> tuple[_World, ...]:
+def list_parts(chart: Record) -> frozenset[str]:
+    """The parts on request that a chart was made with. One that nothing came of is missed, and then changes nothing."""
+    charted = {
+        "history": chart.history is not None,
+        "specimens": bool(chart.specimens),
+        "findings": bool(chart.findings),
+        "dispensing": bool(chart.dispensing),
+    }
+    return frozenset(part for part in PARTS if charted[part])
+
+
+def _build_worlds(premise: Premise, knowledge: Knowledge, parts: frozenset[str]) -> tuple[_World, ...]:
     rng = Rng(premise.seed)
     quiet = replace(premise, artifacts=(), distractor_level="none")
     built = [("quiet", quiet), ("as_asked", premise), ("hard", make_hard(premise, knowledge))]
-    return tuple(_World(name, *build_world(each, knowledge, rng)) for name, each in built)
+    return tuple(_World(name, *build_world(each, knowledge, rng, parts)) for name, each in built)
 
 
 def make_hard(premise: Premise, knowledge: Knowledge) -> Premise:
@@ -101,7 +112,7 @@ def _draw(worlds: Sequence[_World], item: Item, gold: GoldRow, knowledge: Knowle
             Setting(
                 name=world.name,
                 timeline=draw_timeline(each, knowledge, language, title=title, bounds=bounds),
-                faults=len(world.chart.faults),
+                faults=sum(fault.kind in knowledge.artifacts for fault in world.chart.faults),
                 events=sum(note.day <= item.index_day for note in record.notes),
                 series=len(record.series),
             )

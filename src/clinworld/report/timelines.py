@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from clinworld.core.text import Language
 from clinworld.core.units import from_ticks
 from clinworld.knowledge.load import Knowledge
-from clinworld.report.lanes import Frame, Lane, Mark, draw_clue, draw_doses, draw_faults, draw_notes
-from clinworld.report.wording import dose_text, say
+from clinworld.report.lanes import Frame, Lane, Mark, draw_clue, draw_doses, draw_faults, draw_laboratory_faults, draw_notes
+from clinworld.report.wording import dose_text, say, say_fault
 from clinworld.schema.gold import GoldRow, TurningPoint
 from clinworld.schema.item import Item
 from clinworld.schema.record import ChartFault, NoteOrigin, Record, Series
@@ -108,6 +108,7 @@ def draw_timeline(drawn: Drawn, knowledge: Knowledge, language: Language, *, tit
     low, high = bounds or find_bounds([drawn])
     frame = Frame(LEFT, WIDTH - RIGHT, TOP, TOP + PLOT_HEIGHT, last, low, high, drawn.index_day, language)
     home, clinic = drawn.chart.find(HOME), drawn.chart.find(CLINIC)
+    faults = [fault for fault in drawn.faults if fault.kind not in knowledge.factors]
     lanes = _stack_lanes(drawn, knowledge, frame)
     return Timeline(
         width=WIDTH,
@@ -121,10 +122,10 @@ def draw_timeline(drawn: Drawn, knowledge: Knowledge, language: Language, *, tit
         last_day=last,
         truth=_points(drawn.truth_kg, 0, drawn.index_day, frame, TRUTH_EVERY_DAYS),
         truth_hidden=_points(drawn.truth_kg, drawn.index_day, last, frame, TRUTH_EVERY_DAYS),
-        home=_dots(home, frame, _faulty_days(drawn.faults, HOME)),
-        clinic=_squares(clinic, frame, _faulty_days(drawn.faults, CLINIC)),
-        faulty=tuple(mark for series in _weights(drawn.chart) for mark in _faulty(series, drawn.faults, knowledge, frame)),
-        gaps=tuple(_gaps(drawn.faults, frame)),
+        home=_dots(home, frame, _faulty_days(faults, HOME)),
+        clinic=_squares(clinic, frame, _faulty_days(faults, CLINIC)),
+        faulty=tuple(mark for series in _weights(drawn.chart) for mark in _faulty(series, faults, knowledge, frame)),
+        gaps=tuple(_gaps(faults, frame)),
         turns=tuple(_turns(drawn, frame)),
         lanes=lanes,
         x_ticks=tuple((frame.x(day), str(day)) for day in range(0, last + 1, 28 if last <= 200 else 56)),
@@ -147,12 +148,15 @@ def _stack_lanes(drawn: Drawn, knowledge: Knowledge, frame: Frame) -> tuple[Lane
     y = float(TOP + PLOT_HEIGHT + LANE_GAP)
     lanes: list[Lane] = []
     doses = [(step.day, dose_text(step, knowledge, frame.language), f"{step.dose:g} {step.unit}") for step in drawn.chart.prescriptions]
+    in_laboratory = [fault for fault in drawn.faults if fault.kind in knowledge.factors]
+    elsewhere = [fault for fault in drawn.faults if fault.kind not in knowledge.factors]
     for lane in (
-        draw_faults(drawn.faults, knowledge, frame, y),
+        draw_faults(elsewhere, knowledge, frame, y),
         draw_doses(doses, frame, y),
         draw_clue(drawn.chart, drawn.driver, knowledge, frame, y) if drawn.does_turn else None,
         draw_notes(drawn.chart, drawn.origins, frame, y, panel=False),
         draw_notes(drawn.chart, drawn.origins, frame, y, panel=True),
+        draw_laboratory_faults(in_laboratory, knowledge, frame, y),
     ):
         if lane is not None:
             lanes.append(lane.moved_to(y))
@@ -199,7 +203,7 @@ def _faulty(series: Series, faults: Sequence[ChartFault], knowledge: Knowledge, 
     marks = []
     for day, value in zip(series.days.tolist(), series.values().tolist(), strict=True):
         if day in kinds:
-            name = knowledge.artifacts[kinds[day]].names.say(frame.language)
+            name = say_fault(knowledge, kinds[day], frame.language)
             label = say("mark:fault", frame.language, day=day, value=f"{value:.{series.decimals}f}", name=name)
             marks.append(Mark(frame.x(day), frame.y(value), "hidden" if day > frame.index_day else "", label))
     return marks

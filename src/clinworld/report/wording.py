@@ -4,12 +4,14 @@ Text that came from outside (a reply, a case id, a file name) is shortened and m
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from clinworld.core.tables import load_csv
-from clinworld.core.text import Labels, Language, load_labels
+from clinworld.core.text import Labels, Language, Wording, load_labels
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.record import Prescription
 
@@ -24,6 +26,9 @@ _UNSEEN = re.compile(
     "|[\U000e0000-\U000e007f]"
 )
 _PLACE = re.compile(r"\\\{(\w+)\\\}")
+_SEMICOLON, _SENTENCE = re.compile("; "), re.compile(r"(?<=[^.])\. (?=[A-Z])")
+_ENGLISH = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")  # two words in a row: more than a name with its unit
+_QUOTED = re.compile(r"'.*'|\".*\"")
 
 
 def report_labels() -> Labels:
@@ -62,6 +67,11 @@ def say_name(knowledge: Knowledge, kind: str, name: str, language: Language) -> 
     return str(rows[name].names.say(language)) if name in rows else name
 
 
+def say_fault(knowledge: Knowledge, kind: str, language: Language) -> str:
+    """What a fault is called: an artifact of home and wearable readings, or a factor of the laboratory."""
+    return say_name(knowledge, "artifacts" if kind in knowledge.artifacts else "factors", kind, language)
+
+
 def dose_text(step: Prescription, knowledge: Knowledge, language: Language) -> str:
     """A prescription in words."""
     drug = say_name(knowledge, "drugs", step.drug, language)
@@ -78,24 +88,70 @@ class Said:
 
 
 def say_reason(text: str, language: Language) -> Said:
-    """A reason the program gave, in the page's language where the table has it, else as it stands."""
-    if language == "en" or not text:
+    """A reason the program gave, in the page's language where a table has it, else as it stands.
+
+    Each part between semicolons, and each sentence, is looked up; all or none are translated. Ids of verdicts become their names.
+    """
+    if not text:
         return Said(text, True)
-    parts = text.split("; ")
-    said = [_say_one(part) for part in (parts if all(_say_one(part) for part in parts) else [text])]
-    return Said(say("reason_joiner", language).join(part or "" for part in said), True) if all(said) else Said(text, False)
+    if whole := _say_one(text, language):
+        return Said(whole, True)
+    for separator, joiner in ((_SEMICOLON, "reason_joiner"), (_SENTENCE, "sentence_joiner")):
+        parts = separator.split(text)
+        said = [say_reason(part, language) for part in parts] if len(parts) > 1 else []
+        if said and all(part.is_native for part in said):
+            return Said(say(joiner, language).join(part.text for part in said), True)
+    sentence = _say_one(text.removesuffix("."), language) if text.endswith(".") else None
+    return Said(sentence + say("full_stop", language), True) if sentence else Said(text, language == "en")
 
 
-def _say_one(text: str) -> str | None:
-    for pattern, wording in _reasons():
-        if found := pattern.fullmatch(text):
-            for name, value in found.groupdict().items():
-                wording = wording.replace("{" + name + "}", _say_one(value) or value)
-            return wording
+def say_part(text: str, language: Language) -> Said:
+    """A part of a finding in the page's language; a name, a path, a number or a quotation is in every language as it stands."""
+    said = say_reason(text, language)
+    return said if said.is_native or _say_value(text, language) is None else Said(text, True)
+
+
+def _say_one(text: str, language: Language) -> str | None:
+    for row in _load_patterns("reasons.csv"):
+        if found := row.pattern.fullmatch(text):
+            values = found.groupdict().items()
+            return _fill(
+                row.wording.say(language), {name: _say_one(value, language) or _say_name(value, language) for name, value in values}
+            )
+    for row in _load_patterns("findings.csv"):
+        if found := row.pattern.fullmatch(text):
+            said = {name: _say_value(value, language) for name, value in found.groupdict().items()}
+            known = {name: value for name, value in said.items() if value is not None}
+            if len(known) == len(said):
+                return _fill(row.wording.say(language), known)
     return None
 
 
-@lru_cache(maxsize=1)
-def _reasons() -> tuple[tuple[re.Pattern[str], str], ...]:
-    rows = load_csv(HERE / "reasons.csv", ("en", "zh"))
-    return tuple((re.compile(_PLACE.sub(r"(?P<\1>.+?)", re.escape(row["en"]))), row["zh"]) for row in rows)
+def _say_name(name: str, language: Language) -> str:
+    """The name of a verdict or of a kind of question for a reader, anything else as it stands."""
+    known = (label for kind in ("verdict", "probe") if (label := f"{kind}:{name}") in report_labels())
+    return next((say(label, language) for label in known), name)
+
+
+def _fill(wording: str, values: Mapping[str, str]) -> str:
+    return re.sub(r"\{(\w+)\}", lambda place: values[place[1]], wording)
+
+
+def _say_value(value: str, language: Language) -> str | None:
+    """What fills a place of a finding: a name, a number or a quotation as it stands, another finding in words; None for other English."""
+    if _QUOTED.fullmatch(value):
+        return value
+    return _say_one(value, language) or (None if _ENGLISH.search(value) else value)
+
+
+class _Row(NamedTuple):
+    """A row of a table of messages, with the pattern its English is recognised by."""
+
+    pattern: re.Pattern[str]
+    wording: Wording
+
+
+@lru_cache(maxsize=2)
+def _load_patterns(table: str) -> tuple[_Row, ...]:
+    rows = load_csv(HERE / table, ("en", "zh"))
+    return tuple(_Row(re.compile(_PLACE.sub(r"(?P<\1>.+?)", re.escape(row["en"]))), Wording(row["en"], row["zh"])) for row in rows)

@@ -20,7 +20,7 @@ from clinworld.schema.gold import GoldRow
 from clinworld.schema.item import Item
 from clinworld.schema.job import Case, EpisodeKind, Job
 from clinworld.schema.premise import Conflict, Premise
-from clinworld.schema.record import Chart
+from clinworld.schema.record import PARTS, Chart
 from clinworld.world.build import build_world
 from clinworld.world.premise import check_premise, derive_premise
 
@@ -67,7 +67,7 @@ def build_case(case: Case, job: Job, pack: LoadedPack, knowledge: Knowledge, rng
     if conflicts:
         return BuiltCase(case.case_id, None, None, tuple(conflicts), (), {}, notes)
     try:
-        course, chart = build_world(premise, knowledge, rng)
+        course, chart = build_world(premise, knowledge, rng, parts_seen(pack))
     except PremiseConflict as refused:
         conflict = Conflict(refused.kind, refused.where, refused.found, refused.allowed, refused.do)
         return BuiltCase(case.case_id, None, None, (conflict,), (), {}, notes)
@@ -80,6 +80,11 @@ def build_case(case: Case, job: Job, pack: LoadedPack, knowledge: Knowledge, rng
     prompts, digests = render_prompts(item, pack, knowledge)
     gates = check_item(item, gold, knowledge, pack.pack.gates, pack=pack, prompts=prompts)
     return BuiltCase(case.case_id, item, gold, (), gates, digests, notes)
+
+
+def parts_seen(pack: LoadedPack) -> frozenset[str]:
+    """The parts of a record that are made on request and that the pack shows."""
+    return frozenset(PARTS) & frozenset(pack.pack.sees)
 
 
 def make_item(premise: Premise, chart: Chart, job: Job, pack: LoadedPack, rng: Rng) -> Item:

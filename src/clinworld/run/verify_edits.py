@@ -17,7 +17,7 @@ from clinworld.gates.probes.question_side import draw_probes
 from clinworld.knowledge.load import Knowledge
 from clinworld.packs.load import LoadedPack
 from clinworld.run.batch_files import GOLD, digest_row
-from clinworld.run.build_case import make_gold, make_item
+from clinworld.run.build_case import make_gold, make_item, parts_seen
 from clinworld.schema.finding import Finding
 from clinworld.schema.gold import GoldRow, gold_to_row
 from clinworld.schema.item import Item, item_to_row
@@ -86,7 +86,7 @@ def rebuild_rows(item: Item, gold: GoldRow, pack: LoadedPack, knowledge: Knowled
         digest="",
         path="",
     )
-    course, chart = build_world(premise, knowledge, rng)
+    course, chart = build_world(premise, knowledge, rng, parts_seen(pack))
     built = make_item(premise, chart, job, pack, rng)
     probes, answers = draw_probes(built.record.until(premise.index_day), premise.index_day, knowledge, rng, premise.case_id)
     answer = replace(make_gold(built.item_id, premise, course, chart, pack, knowledge), probes=answers)

@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clinworld.core.errors import ClinworldError
+from clinworld.core.errors import ClinworldError, UsageError
 from clinworld.judges.subject import gold_kind
 from clinworld.knowledge.load import Knowledge, load_knowledge
-from clinworld.packs.load import LoadedPack, load_pack, pack_folders
+from clinworld.packs.declaration import read_card
+from clinworld.packs.load import LoadedPack, WritesPack, list_cards, load_pack
 from clinworld.run import pack_controls, pack_items, pack_shape
 from clinworld.run.pack_exam import Exam
 from clinworld.run.pack_items import DrawnItems
@@ -44,6 +45,7 @@ class PackSummary:
     languages: tuple[str, ...]
     checks: tuple[PackCheck, ...]
     seconds: float
+    looked_at: str = ""  # where no items are drawn
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -60,7 +62,7 @@ class PackSummary:
         """One line saying what was checked."""
         bad = self._count("failed") + (f", {self._count('not_run')}" if any(check.state == "not_run" for check in self.checks) else "")
         drawn = f"{self.items} drawn items in {' and '.join(self.languages)}" if self.items else "no item drawn"
-        return f"Verified pack {self.pack}: {len(self.checks)} checks, {bad}; {drawn}: {self.folder}"
+        return f"Verified pack {self.pack}: {len(self.checks)} checks, {bad}; {self.looked_at or drawn}: {self.folder}"
 
     def _count(self, state: str) -> str:
         names = [check.name for check in self.checks if check.state == state]
@@ -103,9 +105,16 @@ class _Run:
 
 
 def verify_pack(folder: Path, *, extra_dirs: Sequence[Path] = (), knowledge_dir: Path | None = None) -> PackSummary:
-    """Check a pack folder. `extra_dirs` are other outside packs, none of which may have its name. Raises KnowledgeError only."""
+    """Check a pack folder. `extra_dirs` are other outside packs, none of which may have its name.
+
+    Raises KnowledgeError, and UsageError for outside knowledge where the pack draws no items.
+    """
     began = time.monotonic()
     folder, run = folder.resolve(), _Run()
+    if (writes := _find_writes(folder)) is not None:
+        if knowledge_dir is not None:
+            raise UsageError("--knowledge", f"not for {writes.card.name}, which draws no items", do="Leave it out.")
+        return _verify_writes(writes, extra_dirs, run, began)
     knowledge = load_knowledge(knowledge_dir)
     loaded = _load(folder, extra_dirs, run)
     run.check("shape", lambda: (*pack_shape.check_files(folder), *pack_shape.check_imports(folder)), "files, headings, canary, imports")
@@ -120,15 +129,45 @@ def verify_pack(folder: Path, *, extra_dirs: Sequence[Path] = (), knowledge_dir:
     return PackSummary(folder, name, items, languages, tuple(run.checks), round(time.monotonic() - began, 2))
 
 
+def _find_writes(folder: Path) -> WritesPack | None:
+    """The pack, where it is one that is rewarded on a record system; a declaration that cannot be read is for the check of it."""
+    try:
+        card = read_card(folder)
+    except ClinworldError:
+        return None
+    return WritesPack(card) if card.kind == "record_writes" else None
+
+
+def _verify_writes(pack: WritesPack, extra_dirs: Sequence[Path], run: _Run, began: float) -> PackSummary:
+    """Make the checks a pack brings for itself."""
+    card = pack.card
+    run.check("declaration", lambda: _check_name(card.name, card.folder, extra_dirs), "pack.yaml is closed and well formed")
+    held: list[str] = []
+
+    def tell() -> Iterable[Finding]:
+        held.extend(f"{len(names)} {sort.replace('_', ' ')}" for sort, names in pack.list_contents().items())
+        return ()
+
+    run.check("contents", tell, "what the pack holds, read from where it lives")
+    for name, find, detail in pack.checks:
+        run.check(name, find, detail)
+    seconds = round(time.monotonic() - began, 2)
+    return PackSummary(card.folder, card.name, 0, card.languages, tuple(run.checks), seconds, ", ".join(held))
+
+
+def _check_name(name: str, folder: Path, extra_dirs: Sequence[Path]) -> Iterator[Finding]:
+    others = [each for each in extra_dirs if each.resolve() != folder]
+    taken = list_cards(others).get(name)
+    if others and taken is not None and taken.folder.resolve() != folder:
+        yield Finding("declaration", "pack.yaml, pack", f"the name {name!r} of {taken.folder}", "a name of its own")
+
+
 def _load(folder: Path, extra_dirs: Sequence[Path], run: _Run) -> LoadedPack | None:
     loaded: list[LoadedPack] = []
 
     def find() -> Iterator[Finding]:
         loaded.append(load_pack(folder))
-        others = [each for each in extra_dirs if each.resolve() != folder]
-        taken = pack_folders(others).get(loaded[0].pack.name)
-        if others and taken is not None and taken.resolve() != folder:
-            yield Finding("declaration", "pack.yaml, pack", f"the name {loaded[0].pack.name!r} of {taken}", "a name of its own")
+        yield from _check_name(loaded[0].pack.name, folder, extra_dirs)
 
     run.check("declaration", find, "pack.yaml is closed and well formed")
     return loaded[0] if loaded else None

@@ -2,10 +2,26 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from clinworld.core.text import Language, Wording
 from clinworld.schema.job import EpisodeKind
+
+# questions: asked on items, judged by judges; its declaration names no kind. record_writes: rewarded on a live record system.
+PackKind = Literal["questions", "record_writes"]
+
+
+@dataclass(frozen=True, slots=True)
+class PackCard:
+    """What a pack of any kind says of itself. `used_by` are commands and places that use one without questions."""
+
+    name: str
+    kind: PackKind
+    version: int
+    folder: Path
+    asks: Wording
+    languages: tuple[Language, ...]
+    used_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

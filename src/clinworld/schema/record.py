@@ -152,6 +152,10 @@ class Profile:
     devices: tuple[str, ...]
 
 
+ALWAYS_SHOWN = ("profile", "prescriptions", "streams", "labs", "notes")
+PARTS = ("history", "specimens", "findings", "dispensing")  # made and shown only where they are asked for
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
     """One patient's chart up to `last_day`. Series and notes stand in an order that tells nothing.

@@ -10,10 +10,9 @@ from clinworld.world.course import build_course
 from clinworld.world.dispensing import derive_dispensing
 from clinworld.world.event_effects import add_event_effects, list_told, needs_events
 from clinworld.world.history import draw_history, list_history_rows
-from clinworld.world.notes import ObservedNotes, observe_notes
+from clinworld.world.notes import ObservedNotes, draw_told_events, observe_notes
 from clinworld.world.observe import observe_series
-
-PARTS = ("history", "specimens", "findings", "dispensing")
+from clinworld.world.visits import draw_visits
 
 
 def build_world(
@@ -34,11 +33,13 @@ def build_world(
     course = build_course(premise, knowledge, rng)
     history = draw_history(premise, knowledge, rng, course=course) if "history" in parts else None
     told = ObservedNotes((), (), (), ())
-    if has_notes or has_daily or needs_events(course, knowledge):
+    if has_notes:
         told = observe_notes(premise, knowledge, rng)
         course = add_event_effects(course, premise, list_told(told.notes, told.origins), knowledge)
-        told = told if has_notes else ObservedNotes((), (), (), ())
-    observed = observe_series(premise, course, knowledge, rng, has_daily=has_daily, has_specimens="specimens" in parts)
+    elif has_daily or needs_events(course, knowledge):
+        course = add_event_effects(course, premise, draw_told_events(premise, knowledge, rng), knowledge)
+    visits = draw_visits(premise, course, knowledge, rng)
+    observed = observe_series(premise, course, knowledge, rng, visits=visits, has_daily=has_daily, has_specimens="specimens" in parts)
     patient = premise.patient
     record = Record(
         profile=Profile(
@@ -56,7 +57,7 @@ def build_world(
         prescriptions=observed.prescriptions,
         specimens=observed.specimens,
         method_changes=observed.method_changes,
-        findings=derive_findings(premise, course, knowledge, rng) if "findings" in parts else (),
+        findings=derive_findings(premise, course, knowledge, rng, visits=visits) if "findings" in parts else (),
         dispensing=derive_dispensing(premise, course, knowledge, rng) if "dispensing" in parts else (),
         history=history,
     )

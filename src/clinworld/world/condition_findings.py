@@ -4,12 +4,14 @@
 truth as the chart: levels, conditions and their course. What is charted already is repeated as charted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clinworld.core.rng import Rng
 from clinworld.core.units import to_ticks
@@ -21,10 +23,15 @@ from clinworld.schema.record import FindingResult, Record
 from clinworld.world.condition_effects import Acting, acting_conditions, list_acting, push_levels
 from clinworld.world.condition_ramps import derive_ramps
 from clinworld.world.condition_sizes import Scale, load_scale
-from clinworld.world.formulas import FOLLOWS, FORMULAS, LINES, find_body_mass_index, has_own_level
-from clinworld.world.levels import Treatment, derive_levels
+from clinworld.world.formulas import DAILY, FORMULAS, LINES, find_body_mass_index, has_own_level
+from clinworld.world.level_course import derive_levels
+from clinworld.world.level_motion import Treatment
+from clinworld.world.observe_plan import list_sources
 from clinworld.world.observe_streams import reflect
+from clinworld.world.ordered_labs import measure_ordered
 from clinworld.world.visits import draw_visits
+
+Days = NDArray[np.int64]
 
 AREA = "findings"
 _BMI, _OFFICE, _AMBULATORY, _HOME = "bmi", "office_sbp", "daytime_ambulatory_sbp", "home_sbp"
@@ -79,24 +86,50 @@ def find_result(name: str, day: int, patient: Examined) -> FindingResult | Unava
     return _find_stream(row, day, patient) if isinstance(row, Stream) else _find_analyte(row, day, patient)
 
 
-def derive_findings(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng) -> tuple[FindingResult, ...]:
-    """What the visits chart without anyone ordering it, by day and then in the order of the findings table. Pure."""
+def derive_findings(
+    premise: Premise, course: Course, knowledge: Knowledge, rng: Rng, *, visits: Days | None = None
+) -> tuple[FindingResult, ...]:
+    """What the visits chart without anyone ordering it, by day and then in the order of the findings table. Pure.
+
+    `visits` are drawn where they are not given.
+    """
     patient = Examined(premise, course, knowledge, rng)
     if _HOME not in course.levels:  # pressures taken at visits follow it; worked out once, not for each of them
-        levels = MappingProxyType({**course.levels, _HOME: _find_level(_HOME, patient)})
+        levels = MappingProxyType({**course.levels, _HOME: _derive_home(patient)})
         patient = patient._replace(course=replace(course, levels=levels))
-    visits = draw_visits(premise, course, knowledge, rng).tolist()
-    charted = []
-    for name in knowledge.findings:
-        parameter = knowledge.parameters.get(f"finding.routine.{name}")
-        if parameter is None:
-            continue
-        chances = rng.at(premise.case_id, AREA, name, "routine").uniform(premise.course_end_day + 1)[visits].tolist()
-        for day, chance in zip(visits, chances, strict=True):
-            result = find_result(name, day, patient) if chance < parameter.value else None
-            if isinstance(result, FindingResult):
-                charted.append(result)
+    days_seen = (draw_visits(premise, course, knowledge, rng) if visits is None else visits).tolist()
+    charted: list[FindingResult] = []
+    for name, share in _list_routine(knowledge):
+        chances = rng.at(premise.case_id, AREA, name, "routine").uniform(premise.course_end_day + 1)[days_seen].tolist()
+        days = [day for day, chance in zip(days_seen, chances, strict=True) if chance < share]
+        charted += [result for result in _find_on_days(name, days, patient) if isinstance(result, FindingResult)]
     return tuple(sorted(charted, key=lambda result: result.day))
+
+
+def _derive_home(patient: Examined) -> Reals:
+    """The true pressure at home of someone whose course has none: as that of the same person without any device, which is less work."""
+    person = patient.premise.patient
+    if set(patient.knowledge.streams[_HOME].devices) & set(person.devices):
+        return _find_level(_HOME, patient)
+    alone = replace(patient.premise, patient=replace(person, devices=()))
+    return _find_level(_HOME, patient._replace(premise=alone))
+
+
+@lru_cache(maxsize=8)
+def _list_routine(knowledge: Knowledge) -> tuple[tuple[str, float], ...]:
+    """What visits chart unasked, each with the share of visits that do, in the order of the findings table."""
+    rows = ((name, knowledge.parameters.get(f"finding.routine.{name}")) for name in knowledge.findings)
+    return tuple((name, row.value) for name, row in rows if row is not None)
+
+
+def _find_on_days(name: str, days: Sequence[int], patient: Examined) -> list[FindingResult | Unavailable]:
+    """`find_result` on some days; of a number whose level is the same work on every day, that is done once."""
+    row, knowledge = patient.knowledge.items[name], patient.knowledge
+    is_barred = patient.premise.patient.sex == "M" and f"finding.women_only.{name}" in knowledge.parameters
+    if not days or is_barred or patient.record is not None or not isinstance(row, FindingKind) or not row.is_numeric or row.id == _BMI:
+        return [find_result(name, day, patient) for day in days]
+    level = _follow_finding(row, patient)
+    return [_find_finding(row, day, patient, level) for day in days]
 
 
 def _find_charted(name: str, day: int, patient: Examined) -> FindingResult | None:
@@ -110,17 +143,10 @@ def _find_charted(name: str, day: int, patient: Examined) -> FindingResult | Non
 
 
 def _find_analyte(row: Analyte, day: int, patient: Examined) -> FindingResult | Unavailable:
-    premise, knowledge = patient.premise, patient.knowledge
     if row.derived_by:
         return _calculate(row, day, patient)
-    level = float(_find_level(row.id, patient)[day])
-    unknown = knowledge.parameter("lab_cv_unknown_pct")
-    within, analytic = (unknown if cv is None else cv for cv in (row.cv_within_pct, row.cv_analytic_pct))
-    spread = float(np.hypot(within, analytic)) / 100.0
-    value = np.log(np.array([level])) + spread * patient.rng.at(premise.case_id, AREA, row.id).normal(1, start=day)
-    step = 10.0**-row.decimals
-    low, high = np.log(np.array([max(row.hard_low + step, step), row.hard_high - step])).tolist()
-    return _print(row.id, day, float(np.exp(reflect(value, low, high))[0]), row.decimals)
+    ticks = measure_ordered(row.id, day, lambda name: _find_level(name, patient), patient.premise, patient.knowledge, patient.rng)
+    return FindingResult(day, row.id, None, ticks, row.decimals)
 
 
 def _calculate(row: Analyte, day: int, patient: Examined) -> FindingResult | Unavailable:
@@ -139,19 +165,19 @@ def _calculate(row: Analyte, day: int, patient: Examined) -> FindingResult | Una
 
 
 def _find_stream(row: Stream, day: int, patient: Examined) -> FindingResult | Unavailable:
-    premise, knowledge = patient.premise, patient.knowledge
+    premise = patient.premise
     if row.role == "wearable" and not set(row.devices) & set(premise.patient.devices):
         return Unavailable(day, row.id, "device")
     noise = row.sd_within * patient.rng.at(premise.case_id, AREA, row.id).normal(1, start=day)
     is_log = row.scale == "log"
     if row.parent:
-        parent = find_result(row.parent, day, patient)
-        if isinstance(parent, Unavailable) or parent.ticks is None:
-            return Unavailable(day, row.id, "device")
-        line = LINES[row.derived_by](premise.patient, premise.start_weight_kg, knowledge) if row.derived_by else None
-        intercept = (row.intercept_m if premise.patient.sex == "M" else row.intercept_f) or 0.0
-        slope = line.slope if line else row.slope or 0.0
-        level = np.array([(line.intercept if line else 0.0) + intercept + slope * parent.ticks / 10.0**parent.decimals])
+        printed: dict[str, Reals] = {}
+        for name in list_sources(row):
+            found = find_result(name, day, patient)
+            if isinstance(found, Unavailable) or found.ticks is None:
+                return Unavailable(day, row.id, "device")
+            printed[name] = np.array([found.ticks / 10.0**found.decimals])
+        level = _follow_sources(row, printed, patient)
     else:
         level = _stream_level(row, patient)[day : day + 1]
     step = 10.0**-row.decimals
@@ -159,6 +185,17 @@ def _find_stream(row: Stream, day: int, patient: Examined) -> FindingResult | Un
     low, high = (np.log(bounds) if is_log else bounds).tolist()
     value = reflect(level + noise, low, high)
     return _print(row.id, day, float((np.exp(value) if is_log else value)[0]), row.decimals)
+
+
+def _follow_sources(row: Stream, printed: Mapping[str, Reals], patient: Examined) -> Reals:
+    """What a derived stream follows from: the line of its row or of its patient, or a formula of several values."""
+    premise, knowledge = patient.premise, patient.knowledge
+    if row.derived_by in DAILY:
+        age_years = (premise.patient.age_low + premise.patient.age_high) / 2
+        return DAILY[row.derived_by].calculate(printed, age_years, premise.patient.sex, knowledge)
+    line = LINES[row.derived_by](premise.patient, premise.start_weight_kg, knowledge) if row.derived_by else None
+    intercept = line.intercept if line else (row.intercept_m if premise.patient.sex == "M" else row.intercept_f) or 0.0
+    return intercept + (line.slope if line else row.slope or 0.0) * printed[row.parent]
 
 
 def _stream_level(row: Stream, patient: Examined) -> Reals:
@@ -189,9 +226,6 @@ def _stream_level(row: Stream, patient: Examined) -> Reals:
 def _find_level(name: str, patient: Examined) -> Reals:
     """The true level by day of an analyte or home stream: that of the course, or of the same person followed for it too."""
     levels = patient.course.levels
-    if name in FOLLOWS and name not in levels:
-        inputs = {each: _find_level(each, patient) for each in FOLLOWS[name].inputs}
-        return FOLLOWS[name].calculate(inputs, 0.0, patient.premise.patient.sex, patient.knowledge)
     return levels[name] if name in levels else _derive(patient, (name,))[name]
 
 
@@ -205,23 +239,22 @@ def _is_at_home(row: Analyte | Stream | FindingKind) -> bool:
     return isinstance(row, Stream) and row.role in ("home", "diary") and not row.parent
 
 
-def _find_finding(row: FindingKind, day: int, patient: Examined) -> FindingResult:
-    """A finding that is a number, printed inside its hard bounds; positive from its cut on."""
+def _find_finding(row: FindingKind, day: int, patient: Examined, level: Reals | None = None) -> FindingResult:
+    """A finding that is a number, printed inside its hard bounds; positive from its cut on. `level`: what `_follow_finding` gives."""
     premise, knowledge = patient.premise, patient.knowledge
-    scale = load_scale(knowledge, row.id, premise.patient.sex)
-    assert scale is not None, row.id
+    scale = _scale_of(row, patient)
     noise = patient.rng.at(premise.case_id, AREA, row.id).gauss(day)
     if row.id == _BMI:
         course = patient.course
         start = find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge)
         value = start * float(course.weight_kg[day]) / premise.start_weight_kg
-    elif row.id in (_OFFICE, _AMBULATORY):
-        value = _find_pressure(row, day, noise, scale, patient)
     else:
-        own = np.full(premise.course_end_day + 1, scale.write(_usual_level(row, scale, patient)))
-        level = push_levels({row.id: (own, False)}, premise, knowledge, patient.rng).get(row.id, own)[day]
-        width = knowledge.parameter("finding.noise_log") if scale.is_log else knowledge.parameter("finding.noise_share") * _half(scale)
-        value = scale.write(min(max(scale.read(float(level)) + width * noise, scale.floor), scale.ceiling))
+        now = float((_follow_finding(row, patient) if level is None else level)[day])
+        if row.id in (_OFFICE, _AMBULATORY):
+            value = min(max(now + knowledge.parameter("finding.office_sd") * noise, scale.floor), scale.ceiling)
+        else:
+            width = knowledge.parameter("finding.noise_log") if scale.is_log else knowledge.parameter("finding.noise_share") * _half(scale)
+            value = scale.write(min(max(scale.read(now) + width * noise, scale.floor), scale.ceiling))
     decimals = row.decimals or 0
     result = _print(row.id, day, value, decimals)
     assert result.ticks is not None
@@ -229,15 +262,22 @@ def _find_finding(row: FindingKind, day: int, patient: Examined) -> FindingResul
     return FindingResult(day, row.id, is_positive, result.ticks, decimals)
 
 
-def _find_pressure(row: FindingKind, day: int, noise: float, scale: Scale, patient: Examined) -> float:
-    """Systolic pressure elsewhere than at home, from that at home, with what conditions add to it there alone."""
+def _scale_of(row: FindingKind, patient: Examined) -> Scale:
+    scale = load_scale(patient.knowledge, row.id, patient.premise.patient.sex)
+    assert scale is not None, row.id
+    return scale
+
+
+def _follow_finding(row: FindingKind, patient: Examined) -> Reals:
+    """A numeric finding by day without noise. Pressure elsewhere than at home follows that at home; conditions come on top."""
     premise, knowledge = patient.premise, patient.knowledge
-    number = knowledge.parameter
-    home = _find_level(_HOME, patient)
-    above = number("finding.office_above_home" if row.id == _OFFICE else "finding.ambulatory_above_home")
-    pushed = push_levels({row.id: (home + above, False)}, premise, knowledge, patient.rng).get(row.id, home + above)
-    value = float(pushed[day]) + number("finding.office_sd") * noise
-    return min(max(value, scale.floor), scale.ceiling)
+    if row.id in (_OFFICE, _AMBULATORY):
+        above = knowledge.parameter("finding.office_above_home" if row.id == _OFFICE else "finding.ambulatory_above_home")
+        own = _find_level(_HOME, patient) + above
+    else:
+        scale = _scale_of(row, patient)
+        own = np.full(premise.course_end_day + 1, scale.write(_usual_level(row, scale, patient)))
+    return push_levels({row.id: (own, False)}, premise, knowledge, patient.rng).get(row.id, own)
 
 
 def _usual_level(row: FindingKind, scale: Scale, patient: Examined) -> float:

@@ -16,6 +16,7 @@ from clinworld.world.levels import Followed, draw_first_levels, load_followed
 
 _STATES = {"is_pregnant": "pregnancy"}  # a state of rule_facts, and the condition of which it follows
 _BMI, _AGE = "bmi", "age_years"
+_SIDES = (0.0, -1.0, 1.0)  # a level itself, and where a result of it may still be printed below and above
 
 
 class Known(NamedTuple):
@@ -29,7 +30,10 @@ class Known(NamedTuple):
 
 
 def is_forbidden(drug: str, known: Known, knowledge: Knowledge, rng: Rng) -> bool:
-    """Whether an absolute contraindication of a drug holds on day 0, as far as it can be told; cautions do not count."""
+    """Whether an absolute contraindication of a drug holds on day 0, as far as it can be told; cautions do not count.
+
+    A level so near to a limit that a result may be printed beyond it counts as beyond it.
+    """
     rows = _list_absolute(knowledge, drug)
     if any(row.condition in known.conditions or _STATES.get(row.state, "") in known.conditions for row in rows):
         return True
@@ -42,7 +46,7 @@ def is_forbidden(drug: str, known: Known, knowledge: Knowledge, rng: Rng) -> boo
     followed = _follow(drug, known, tuple(dict.fromkeys(row.item for row in measured)), knowledge)
     first = draw_first_levels(known.case_id, followed, known.bmi, rng)
     levels = {name: np.atleast_1d(first[i]) for i, name in enumerate(followed.names) if not followed.is_shift[i]}
-    return any(passes(row, level) for row in measured if (level := _find_level(row.item, levels, known, knowledge)) is not None)
+    return any(_may_pass(row, levels, known, knowledge) for row in measured)
 
 
 def passes(row: Contraindication, value: float) -> bool:
@@ -55,12 +59,32 @@ def passes(row: Contraindication, value: float) -> bool:
     )
 
 
+def _may_pass(row: Contraindication, levels: dict[str, np.ndarray], known: Known, knowledge: Knowledge) -> bool:
+    """Whether results of some levels may lie where a contraindication holds."""
+    for side in _SIDES:
+        printed = {name: level * np.exp(side * _find_noise(name, knowledge)) for name, level in levels.items()}
+        level = _find_level(row.item, printed, known, knowledge)
+        if level is not None and passes(row, level):
+            return True
+    return False
+
+
+@lru_cache(maxsize=512)
+def _find_noise(item: str, knowledge: Knowledge) -> float:
+    """How far results of an analyte stray from its level, on the log scale; 0 for what is no analyte."""
+    row = knowledge.analytes.get(item)
+    if row is None:
+        return 0.0
+    cv_pct = float(np.hypot(row.cv_within_pct or 0.0, row.cv_analytic_pct or 0.0))
+    return knowledge.parameter("levels_forbidding_sd") * cv_pct / 100
+
+
 @lru_cache(maxsize=256)
 def _list_absolute(knowledge: Knowledge, drug: str) -> tuple[Contraindication, ...]:
     return tuple(row for row in knowledge.drugs[drug].contraindications if row.kind == "absolute")
 
 
-def _inputs(item: str, knowledge: Knowledge) -> tuple[str, ...]:
+def list_inputs(item: str, knowledge: Knowledge) -> tuple[str, ...]:
     """The items with a level of their own that a contraindication is read from; () when it cannot be told."""
     row = knowledge.analytes.get(item)
     if row is not None and row.derived_by:
@@ -69,13 +93,13 @@ def _inputs(item: str, knowledge: Knowledge) -> tuple[str, ...]:
 
 
 def _follow(drug: str, known: Known, items: tuple[str, ...], knowledge: Knowledge) -> Followed:
-    needed = tuple(dict.fromkeys(name for item in items for name in _inputs(item, knowledge)))
+    needed = tuple(dict.fromkeys(name for item in items for name in list_inputs(item, knowledge)))
     return load_followed(knowledge, known.conditions, (), drug, known.sex, known.age_years, needed)
 
 
 def _can_reach(row: Contraindication, drug: str, known: Known, knowledge: Knowledge) -> bool:
     """Whether any first level of people like this can lie where a contraindication holds."""
-    inputs = _inputs(row.item, knowledge)
+    inputs = list_inputs(row.item, knowledge)
     conditions = tuple(name for name in known.conditions if _decides(knowledge, name, inputs)) if inputs else ()
     return bool(inputs) and _reaches(knowledge, drug, row, conditions, known.sex, known.age_years)
 
@@ -93,12 +117,12 @@ def _decides(knowledge: Knowledge, condition: str, items: tuple[str, ...]) -> bo
 def _reaches(knowledge: Knowledge, drug: str, row: Contraindication, conditions: tuple[str, ...], sex: str, age_years: float) -> bool:
     known = Known("", conditions, sex, age_years, 0.0)
     followed = _follow(drug, known, (row.item,), knowledge)
-    ends = []
     for column in (followed.first_low, followed.first_high):
         edge = np.where(followed.is_log[:, None], np.exp(np.where(followed.is_log[:, None], column, 0.0)), column)
         levels = {name: edge[i] for i, name in enumerate(followed.names) if not followed.is_shift[i]}
-        ends.append(_find_level(row.item, levels, known, knowledge))
-    return any(end is not None and passes(row, end) for end in ends)
+        if _may_pass(row, levels, known, knowledge):
+            return True
+    return False
 
 
 def _find_level(item: str, levels: dict[str, np.ndarray], known: Known, knowledge: Knowledge) -> float | None:

@@ -7,7 +7,8 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Course
 from clinworld.schema.premise import Premise
 from clinworld.world.condition_effects import push_weight
-from clinworld.world.levels import Treatment, derive_levels
+from clinworld.world.level_course import derive_levels
+from clinworld.world.level_motion import Treatment
 from clinworld.world.medication import derive_doses, draw_adherence, draw_dose_changes
 from clinworld.world.weight_guard import derive_weight
 

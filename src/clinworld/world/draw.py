@@ -1,48 +1,36 @@
 """Cases nobody wrote: a plausible patient, drug and course for each drawn item of a job.
 
-Each value has its own address under the case id, so that one more field moves no other; shares of labels are exact by largest
-remainder. What is drawn agrees by construction (days leave room for the reversal, the loss fits the pace); `check_premise` still decides.
+Each value has its own address under the case id, so that one more field moves no other; labels follow the mix (`draw_mix.py`). What is
+drawn agrees by construction (days leave room for the reversal, the loss fits the pace); `check_premise` still decides.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
 from clinworld.core.digest import digest_value
 from clinworld.core.rng import Rng, Series
-from clinworld.core.tables import load_csv
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Drug
 from clinworld.schema.job import ArtifactClass, Case, Controls, DeclaredArtifact, DistractorLevel, EventDensity, Facts, Job
 from clinworld.world.contraindications import Known, is_forbidden
+from clinworld.world.draw_mix import load_draw_weights, spread_mix
 from clinworld.world.draw_people import Limits, Person, draw_background, draw_person
 from clinworld.world.effects import DIABETES, load_drug_table
 from clinworld.world.job_case import default_case
 from clinworld.world.job_keys import load_job_keys, read_default
-from clinworld.world.job_task import MIX_AXES
 from clinworld.world.pace import descent_limit_kg_per_day
 
-_WEIGHTS = Path(__file__).resolve().parents[1] / "knowledge" / "draw_weights.csv"
 _LOW_RESPONSE, _POOR, _NO_DRIVER = "biological_low_response", "poor_medication_adherence", "unknown_or_multifactorial"
 _GAP = "adherence_gap"
 _ALWAYS = ("smart_scale", "wearable")
 _CLINIC = "clinic_scale"
 _OBESITY = "obesity"
 _PRINTED_KG = 0.1  # weights are printed to this, and rounding may not take the loss over the limit
-
-
-@lru_cache(maxsize=1)
-def load_draw_weights() -> Mapping[str, Mapping[str, float]]:
-    """Kind of choice → id → weight; for devices the weight is the chance of having one."""
-    weights: dict[str, dict[str, float]] = {}
-    for row in load_csv(_WEIGHTS, ("kind", "id", "weight", "source", "status")):
-        weights.setdefault(row["kind"], {})[row["id"]] = float(row["weight"])
-    return weights
 
 
 def draw_cases(job: Job, knowledge: Knowledge, rng: Rng, *, is_followed: bool = False) -> tuple[Case, ...]:
@@ -53,9 +41,7 @@ def draw_cases(job: Job, knowledge: Knowledge, rng: Rng, *, is_followed: bool = 
     """
     n = job.items or 0
     ids = _draw_ids(job, n)
-    pins = {axis: _spread_labels(axis, job, n, rng) for axis in MIX_AXES}
-    if pins["outcome"]:
-        pins["driver"] = _spread_drivers(job, pins["outcome"], rng)
+    pins = spread_mix(job, n, rng)
     return tuple(
         draw_case(case_id, {axis: labels[i] for axis, labels in pins.items() if labels}, knowledge, rng, is_followed=is_followed)
         for i, case_id in enumerate(ids)
@@ -87,39 +73,6 @@ def _draw_ids(job: Job, n: int) -> list[str]:
         taken[case_id] = None
         ids.append(case_id)
     return ids
-
-
-def _spread_labels(axis: str, job: Job, n: int, rng: Rng) -> list[str]:
-    """`n` labels in the shares of the mix, in an order that tells nothing; empty when the job does not mix this axis."""
-    shares = {key.partition(".")[2]: float(share) for key, share in job.mix if key.startswith(axis + ".")}
-    if (axis, "balanced") in job.mix:
-        labels = load_job_keys()["latent"]["outcome"].allowed if axis == "outcome" else tuple(load_draw_weights()[axis])
-        shares = dict.fromkeys(labels, 1.0)
-    if not shares:
-        return []
-    listed = [label for label, count in count_by_share(shares, n).items() for _ in range(count)]
-    return [listed[i] for i in rng.at("mix", axis).order(n)]
-
-
-def _spread_drivers(job: Job, outcomes: list[str], rng: Rng) -> list[str]:
-    """A driver for each place: those of the mix in their shares among the places that regain, "" elsewhere; empty without drivers."""
-    labels = iter(_spread_labels("driver", job, outcomes.count("regain"), rng))
-    return [next(labels, "") if outcome == "regain" else "" for outcome in outcomes]
-
-
-def count_by_share(shares: Mapping[str, float], n: int) -> dict[str, int]:
-    """How many of `n` each label gets, by largest remainder; ties go to the label that stands first.
-
-    >>> count_by_share({"regain": 1.0, "maintain": 1.0}, 5)
-    {'regain': 3, 'maintain': 2}
-    """
-    total = math.fsum(shares.values())
-    exact = {label: n * share / total for label, share in shares.items()}
-    counts = {label: math.floor(value + 1e-9) for label, value in exact.items()}
-    rest = sorted(exact, key=lambda label: counts[label] - exact[label])
-    for label in rest[: n - sum(counts.values())]:
-        counts[label] += 1
-    return counts
 
 
 class _Draws:

@@ -33,11 +33,11 @@ class DrugTable:
     weight_kg: Reals
     weight_percent: Reals
     half_time_days: Reals
-    is_for_diabetes: Reals  # 1 where the effect was seen in diabetes and shrinks with the excess over normal [item, 1]
+    shrinks: Reals  # 1 where the effect was seen in more diabetes than the patient may have, and goes with the excess over normal [item, 1]
 
     def pick(self, rows: NDArray[np.int64]) -> "DrugTable":
         """The table of some items."""
-        item = {name: getattr(self, name)[rows] for name in ("own", "percent", "half_time_days", "is_for_diabetes")}
+        item = {name: getattr(self, name)[rows] for name in ("own", "percent", "half_time_days", "shrinks")}
         return replace(self, **item)
 
 
@@ -60,8 +60,13 @@ def load_drug_table(knowledge: Knowledge, drug_id: str, items: tuple[str, ...], 
         weight_kg=_by_dose(drug, weight, doses, False, knowledge),
         weight_percent=_by_dose(drug, weight, doses, True, knowledge),
         half_time_days=_stack([[next((e.half_time_days for e in row if e.half_time_days), np.nan)] for row in rows], 1),
-        is_for_diabetes=_stack([[float(any(effect.population == POPULATIONS[True] for effect in row))] for row in rows], 1),
+        shrinks=_stack([[float(any(_is_of_diabetes(effect, has_diabetes) for effect in row))] for row in rows], 1),
     )
+
+
+def _is_of_diabetes(effect: DrugEffect, has_diabetes: bool) -> bool:
+    # What lowers glucose was tried in people with diabetes, whatever a row says of others; what raises it does so in everybody.
+    return effect.population == POPULATIONS[True] or (not has_diabetes and effect.population == "any" and effect.mean < 0)
 
 
 def _stack(rows: Sequence[ArrayLike], width: int) -> Reals:

@@ -145,17 +145,27 @@ class EventDraw:
         """
         if skip >= n:
             return []
-        keys = _slot_keys(self.pool, series, n)
         wanted = self.admitted & kinds
+        places = np.flatnonzero(wanted)
+        if not len(places):
+            raise self._too_few(n, wanted, "")
+        keys = _slot_keys(self.pool, series, n, places)
         topics = self.pool.topics
         open_topics = np.ones(int(topics.max()) + 1, dtype=bool)
         open_topics[topics[self.used]] = False
         open_rows = wanted.copy()
         open_rows[self.used] = False
         chosen: list[int] = []
-        for slot in range(skip, n):
-            row = self._draw_slot(keys[slot], self._choose_free(wanted, open_rows, open_topics[topics]), n, wanted)
-            open_rows[row] = open_topics[topics[row]] = False
+        # Mostly the row with the lowest key of all is free; only where it is not are the free ones looked at.
+        lowest = places[keys[skip:].argmin(axis=1)].tolist()
+        for slot, row in enumerate(lowest, skip):
+            topic = topics[row]
+            is_free = open_rows[row] and open_topics[topic] and row not in self.avoided
+            if not is_free or self._check_text(row):
+                free = self._choose_free(wanted, open_rows, open_topics[topics])
+                row = self._draw_slot(keys[slot], places, free[places], n, wanted)
+                topic = topics[row]
+            open_rows[row] = open_topics[topic] = False
             chosen.append(row)
         self.used += chosen
         return chosen
@@ -170,22 +180,33 @@ class EventDraw:
             return free
         return open_rows.copy() if open_rows.any() else wanted.copy()
 
-    def _draw_slot(self, keys: NDArray[np.float64], free: Flags, n: int, wanted: Flags) -> int:
+    def _draw_slot(self, keys: NDArray[np.float64], places: NDArray[np.int64], free: Flags, n: int, wanted: Flags) -> int:
         fault = ""
         for _ in range(self.pool.most_redraws):
-            row = int(np.argmin(np.where(free, keys, np.inf)))
-            if not free[row]:
-                raise _too_few(self.where, n, int(wanted.sum()), len(set(self.pool.topics[wanted].tolist())), fault)
+            at = int(np.argmin(np.where(free, keys, np.inf)))
+            if not free[at]:
+                raise self._too_few(n, wanted, fault)
+            row = int(places[at])
             fault = self._check_text(row)
             if not fault:
                 return row
-            free[row] = False
+            free[at] = False
         raise PremiseConflict(
             self.where,
             f"{self.pool.most_redraws} drawn events whose text may not stand in the record (the last: {fault})",
             f"an event is drawn at most {self.pool.most_redraws} times",
             do="Correct the texts in knowledge/events.csv.",
             kind="event_redraws_exhausted",
+        )
+
+    def _too_few(self, n: int, wanted: Flags, fault: str) -> PremiseConflict:
+        rows, topics = int(wanted.sum()), len(set(self.pool.topics[wanted].tolist()))
+        return PremiseConflict(
+            self.where,
+            f"{n} events declared",
+            f"{topics} topics in {rows} event rows fit this patient" + (f" ({fault})" if fault else ""),
+            do="Lower the event density or add rows to knowledge/events.csv.",
+            kind=DENSITY,
         )
 
     def _check_text(self, row: int) -> str:
@@ -195,23 +216,13 @@ class EventDraw:
         return f"{self.pool.rows[row].id} repeats {repeated!r}" if repeated else ""
 
 
-def _too_few(where: str, n: int, rows: int, topics: int, fault: str) -> PremiseConflict:
-    return PremiseConflict(
-        where,
-        f"{n} events declared",
-        f"{topics} topics in {rows} event rows fit this patient" + (f" ({fault})" if fault else ""),
-        do="Lower the event density or add rows to knowledge/events.csv.",
-        kind=DENSITY,
-    )
-
-
-def _slot_keys(pool: EventPool, series: Series, n: int) -> NDArray[np.float64]:
+def _slot_keys(pool: EventPool, series: Series, n: int, places: NDArray[np.int64]) -> NDArray[np.float64]:
     # One addressed word a slot, mixed with each row's own digest: as many independent draws as slots × rows for the price of one address.
-    mixed = series.words(n)[:, None] ^ pool.marks[None, :]
+    mixed = series.words(n)[:, None] ^ pool.marks[places]
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64 finaliser
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     uniform = words_to_uniform(mixed ^ (mixed >> np.uint64(31)))
-    keys: NDArray[np.float64] = np.log(uniform + 2.0**-54) * pool.per_weight
+    keys: NDArray[np.float64] = np.log(uniform + 2.0**-54) * pool.per_weight[places]
     return keys
 
 

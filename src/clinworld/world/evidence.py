@@ -19,9 +19,8 @@ def derive_evidence(premise: Premise, knowledge: Knowledge, rng: Rng) -> dict[st
     It begins `lead_days` before the reversal or the index day, whichever is first.
     """
     drivers = _list_evidence(knowledge)
-    own = words_to_normal(
-        np.concatenate([rng.at(premise.case_id, "levels", "evidence", row.evidence).words(1) for row, _, _, _ in drivers])
-    )
+    paths = [("levels", "evidence", row.evidence) for row, _, _, _ in drivers]
+    own = words_to_normal(rng.first_words(premise.case_id, paths, 1)[:, 0])
     own /= 1.0 + np.abs(own) / knowledge.parameter("levels_person_cut_sd")
     levels: dict[str, Reals] = {}
     for (driver, stream, usual, size), person in zip(drivers, own.tolist(), strict=True):

@@ -3,6 +3,7 @@
 Coefficients are parameter rows. A formula outside its domain gives nan, and then nothing is charted: no result is cut to fit.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -229,6 +230,38 @@ def derive_body_fat_line(patient: Patient, start_kg: float, knowledge: Knowledge
 
 
 LINES: Mapping[str, Callable[[Patient, float, Knowledge], Line]] = {"deurenberg": derive_body_fat_line}
+
+
+def calculate_time_below_range(values: Mapping[str, Reals], age_years: float | Reals, sex: str, knowledge: Knowledge) -> Reals:
+    """Share of a day in % with glucose below the range, from the day's mean in mmol/L and CV in %: glucose of a day is lognormal."""
+    return 100 * _share_below(values, knowledge.parameter("glucose_range_low"))
+
+
+def calculate_time_in_range(values: Mapping[str, Reals], age_years: float | Reals, sex: str, knowledge: Knowledge) -> Reals:
+    """Share of a day in % with glucose in the range: what is left by the time below it and, of a lognormal day, the time above it."""
+    return 100 * _share_below(values, knowledge.parameter("glucose_range_high")) - values["cgm_tbr"]
+
+
+def _share_below(values: Mapping[str, Reals], limit: float) -> Reals:
+    mean, cv = values["cgm_mean"], values["cgm_cv"] / 100
+    variance = np.log1p(cv * cv)
+    return normal_share((math.log(limit) - np.log(mean) + variance / 2) / np.sqrt(variance))
+
+
+def normal_share(z: Reals) -> Reals:
+    """Share of a standard normal below `z`, to 1.5e-7: Abramowitz and Stegun 7.1.26."""
+    x = np.abs(z) / math.sqrt(2)
+    t = 1 / (1 + 0.3275911 * x)
+    series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+    beyond = series * np.exp(-x * x) / 2
+    return np.where(z < 0, beyond, 1 - beyond)
+
+
+# Streams that follow from the printed values of others on the same day, the first of them the parent.
+DAILY: Mapping[str, Formula] = {
+    "time_below_range": Formula(("cgm_mean", "cgm_cv"), calculate_time_below_range),
+    "time_in_range": Formula(("cgm_mean", "cgm_cv", "cgm_tbr"), calculate_time_in_range),
+}
 
 _LIPIDS = ("total_cholesterol", "hdl_c", "triglycerides")
 FORMULAS: Mapping[str, Formula] = {

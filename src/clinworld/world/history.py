@@ -16,11 +16,11 @@ from clinworld.core.text import LANGUAGES, Wording, load_labels
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Course
 from clinworld.schema.premise import Premise
-from clinworld.schema.record import History, PastEvent
+from clinworld.schema.record import History, PastEvent, Series
 from clinworld.world.course import build_course
 from clinworld.world.effects import DIABETES
 from clinworld.world.formulas import FORMULAS
-from clinworld.world.history_drugs import Ended, Line, Patient, chart_lines, draw_past_lines
+from clinworld.world.history_drugs import Ended, Line, Patient, chart_lines, draw_past_lines, stop_forbidden
 from clinworld.world.history_labs import Past, observe_past_labs
 from clinworld.world.history_levels import DayZero, PastFrame, find_day_zero, load_past_frame, moves_levels, remove_drugs
 from clinworld.world.history_places import DAYS_A_YEAR, LABELS, PLACES, OldRecord, age_at, draw_old_records, find_old_event
@@ -34,27 +34,50 @@ def draw_history(premise: Premise, knowledge: Knowledge, rng: Rng, *, course: Co
     """The chart of a patient before day 0: levels lead up to those on day 0 of the patient's course, which is built where it is not given.
 
     It follows from who the patient is, never from the outcome or the drug's response. Nothing in it names the condition that shows itself
-    in the course, and no drug in it is one the patient may not take. A patient whose results are not charted has none here either; one
-    too young for years of records has few or none.
+    in the course, no drug in it is one the patient may not take, and none goes on past a result that forbids it. A patient whose results
+    are not charted has none here either; one too young for years of records has few or none.
     """
     patient = premise.patient
     conditions = (patient.disease, *(name for name in patient.comorbidities if name != patient.disease))
     records = draw_old_records(premise, knowledge, rng)
-    diagnoses = draw_diagnoses(premise, conditions, records, knowledge, rng)
-    visits = draw_past_visits(premise, diagnoses, knowledge, rng)
-    diagnosed = {name: _hold_on_a_visit(each.day, visits) for name, each in diagnoses.items()}
     frame = load_past_frame(knowledge, conditions, patient.devices, premise.drug, patient.sex, age_at(patient, 0))
     day_zero = find_day_zero(premise, course or build_course(premise, knowledge, rng), frame, knowledge, rng)
-    lines = _draw_lines(premise, diagnosed, visits, records, frame, day_zero, knowledge, rng)
-    series = observe_past_labs(premise, Past(visits, diagnosed, lines), frame, day_zero, knowledge, rng)
+    while True:
+        diagnoses = draw_diagnoses(premise, conditions, records, knowledge, rng)
+        visits = draw_past_visits(premise, diagnoses, knowledge, rng)
+        diagnosed = {name: _hold_on_a_visit(each.day, visits) for name, each in diagnoses.items()}
+        lines = _draw_lines(premise, diagnosed, visits, records, frame, day_zero, knowledge, rng)
+        past = Past(visits, diagnosed, lines)
+        past, series = _stop_what_results_forbid(premise, past, frame, day_zero, knowledge, rng)
+        # A record of a drug's end stays only where no result before had ended it.
+        true = tuple(record for record in records if not record.row.taken or _ends(past.lines, record))
+        if len(true) == len(records):
+            break
+        records = true
     events = [record.event for record in records]
     events += [PastEvent(diagnosed[name], tell_diagnosis(name, knowledge), each.place) for name, each in diagnoses.items()]
     return History(
         visits=tuple(visits.tolist()),
         series=series,
-        prescriptions=chart_lines(lines),
+        prescriptions=chart_lines(past.lines),
         events=tuple(sorted(events, key=lambda event: (event.day, event.text.en))),
     )
+
+
+def _stop_what_results_forbid(
+    premise: Premise, past: Past, frame: PastFrame, day_zero: DayZero, knowledge: Knowledge, rng: Rng
+) -> tuple[Past, tuple[Series, ...]]:
+    """The past as results leave it, and these. A line less may move results, so they are looked at again until nothing is to be stopped."""
+    while True:
+        series = observe_past_labs(premise, past, frame, day_zero, knowledge, rng)
+        lines = stop_forbidden(past.lines, series, premise.patient.sex, knowledge)
+        if lines == tuple(past.lines):
+            return past, series
+        past = past._replace(lines=lines)
+
+
+def _ends(lines: Sequence[Line], record: OldRecord) -> bool:
+    return any((line.drug.id, line.last_day) == (record.row.taken, record.event.day) for line in lines)
 
 
 def list_history_rows(history: History | None, knowledge: Knowledge) -> list[str]:

@@ -13,7 +13,8 @@ from clinworld.core.tables import load_csv
 from clinworld.knowledge.load import HERE, Knowledge
 from clinworld.knowledge.rows import Contraindication, Drug
 from clinworld.schema.premise import Premise
-from clinworld.schema.record import PastPrescription
+from clinworld.schema.record import PastPrescription, Series
+from clinworld.world.seen_results import find_against, read_against
 
 _STATES = HERE / "condition_states.csv"
 _DRAWS = 8  # of each drug line: whether, which, begin, steps, stop, when, further
@@ -226,6 +227,20 @@ def _climb(drug: Drug, condition: str, moments: Sequence[int], last: int | None,
         if len(steps) <= target and day - steps[-1][0] >= max(drug.min_titration_days, 1) and (last is None or day < last):
             steps.append((day, rungs[len(steps)]))
     return Line(drug, condition, tuple(steps), last)
+
+
+def stop_forbidden(lines: Sequence[Line], series: Sequence[Series], sex: str, knowledge: Knowledge) -> tuple[Line, ...]:
+    """The lines as charted results leave them: a drug is stopped at the visit that sees a result against it, and not begun after one."""
+    kept = []
+    for line in lines:
+        first = line.steps[0][0]
+        against = find_against(read_against(line.drug.id, series, sex, knowledge), first, -1 if line.last_day is None else line.last_day)
+        if against is None:
+            kept.append(line)
+        elif against.day > first:
+            steps = tuple(step for step in line.steps if step[0] < against.day)
+            kept.append(line._replace(steps=steps, last_day=against.day - 1))
+    return tuple(kept)
 
 
 def chart_lines(lines: Sequence[Line]) -> tuple[PastPrescription, ...]:

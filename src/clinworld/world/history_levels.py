@@ -22,7 +22,8 @@ from clinworld.world.condition_pushes import list_documented
 from clinworld.world.effects import load_drug_table
 from clinworld.world.formulas import find_body_mass_index
 from clinworld.world.history_drugs import Line
-from clinworld.world.levels import HALVINGS, WEEK, Followed, draw_first_levels, load_followed
+from clinworld.world.level_motion import HALVINGS, WEEK
+from clinworld.world.levels import Followed, draw_first_levels, load_followed
 
 _NONE = -1  # no documented condition moves the item
 _TINY = 1e-9
@@ -200,7 +201,7 @@ class _Effect(NamedTuple):
 def _load_effect(knowledge: Knowledge, drug: str, names: tuple[str, ...], has_diabetes: bool) -> _Effect:
     table = load_drug_table(knowledge, drug, names, has_diabetes)
     rows = np.flatnonzero((table.own != 0.0).any(axis=1) | (table.percent != 0.0).any(axis=1))
-    named = [[names[i] if table.is_for_diabetes[i, 0] and f"levels_trial_{names[i]}" in knowledge.parameters else ""] for i in rows]
+    named = [[names[i] if table.shrinks[i, 0] and f"levels_trial_{names[i]}" in knowledge.parameters else ""] for i in rows]
     normal = np.array([[knowledge.parameter(f"levels_normal_{name}") if name else 0.0] for [name] in named]).reshape(-1, 1)
     trial = np.array([[knowledge.parameter(f"levels_trial_{name}") if name else np.inf] for [name] in named]).reshape(-1, 1)
     steady = knowledge.drugs[drug].steady_weeks * WEEK / HALVINGS

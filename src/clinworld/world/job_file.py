@@ -12,7 +12,7 @@ from clinworld.core.errors import UsageError, allowed_values, nearest_match
 from clinworld.core.tables import load_yaml
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.job import Case, Job
-from clinworld.world.draw import load_draw_weights
+from clinworld.world.draw_mix import load_draw_weights
 from clinworld.world.job_case import read_case
 from clinworld.world.job_keys import load_job_keys, packaged_tasks
 from clinworld.world.job_task import names_plugin, read_episode, read_mix, read_seed, read_task, shown_seed

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from clinworld.core.tables import load_csv
+from clinworld.core.tables import load_csv, load_yaml
 
 _SCHEMA = Path(__file__).resolve().parents[1] / "schema"
 _COLUMNS = ("section", "key", "type", "required", "default", "low", "high", "allowed", "class", "effect", "kind", "meaning")
@@ -78,8 +78,18 @@ def load_task_names() -> Mapping[str, TaskName]:
 
 
 def packaged_tasks() -> tuple[str, ...]:
-    """Names of the packs in the package: the folders that hold a `pack.yaml`."""
-    return tuple(sorted(path.parent.name for path in (_SCHEMA.parent / "packs").glob("*/pack.yaml")))
+    """Names of the packs of questions in the package: the folders with a `pack.yaml` that names no other kind."""
+    return tuple(name for name, kind in _packaged_kinds().items() if kind is None)
+
+
+def other_kind(name: str) -> str | None:
+    """The kind of a packaged pack that asks no questions; None for any other name."""
+    return _packaged_kinds().get(name)
+
+
+def _packaged_kinds() -> dict[str, str | None]:
+    found = {path.parent.name: load_yaml(path).value.get("kind") for path in (_SCHEMA.parent / "packs").glob("*/pack.yaml")}
+    return dict(sorted(found.items()))
 
 
 def read_default(key: JobKey) -> Any:

@@ -12,7 +12,7 @@ from clinworld.core.errors import allowed_values, nearest_match
 from clinworld.core.tables import Place
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.job import EpisodeKind
-from clinworld.world.job_keys import load_job_keys, load_task_names
+from clinworld.world.job_keys import load_job_keys, load_task_names, other_kind
 from clinworld.world.job_text import JobText, describe, number_text
 
 DEFAULT_TASK = "early_warning"
@@ -45,6 +45,9 @@ def read_task(text: JobText, top: dict[str, Any], tasks: Sequence[str]) -> str:
     if meant is not None:
         found = f"{describe(name)} means the pack {pack!r}, which is not among the packs here"
         raise text.error(place, found, allowed_values(tasks), do="Choose one of these tasks.", kind="unknown_task")
+    if kind := other_kind(name):
+        found = f"{name!r} is a pack of kind {kind}: it asks no questions, it is rewarded on a live record system"
+        raise text.error(place, found, allowed_values(tasks), do="`clinworld inputs packs` says what it is used by.", kind="unknown_task")
     raise text.error(place, f"no task {describe(name)}", allowed_values(tasks), nearest=nearest_match(name, tasks), kind="unknown_task")
 
 

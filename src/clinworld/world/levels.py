@@ -1,7 +1,7 @@
-"""True levels by day of what is measured in a patient: where the person starts, and what weight, drug and driver do to it.
+"""True levels on day 0 of what is measured in a person: which items are followed, and where each starts.
 
-One set of effects on one timeline: the same weight, dose and adherence move every level. Noise, visits and printing are decided in
-`observe_*`; what a laboratory calculates is calculated there from printed results.
+By the usual of the sex and age, the levels that known conditions write, and what goes together between people. What moves a level from
+there is decided in `level_motion.py` and put together in `level_course.py`.
 """
 
 import math
@@ -14,22 +14,14 @@ from numpy.typing import NDArray
 
 from clinworld.core.rng import Rng, words_to_normal
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.rows import Analyte, Drug, Level, Stream
+from clinworld.knowledge.rows import Analyte, Level, Stream
 from clinworld.schema.course import Reals
-from clinworld.schema.premise import Premise
-from clinworld.world.adverse_effects import push_harms
 from clinworld.world.common_causes import Mixture, is_skewed, load_mixture, squeeze
-from clinworld.world.condition_effects import list_moved_streams, push_levels
-from clinworld.world.couplings import couple
-from clinworld.world.effects import DIABETES, DrugTable, derive_direct_effects, load_drug_table
-from clinworld.world.evidence import derive_evidence
-from clinworld.world.formulas import find_body_mass_index, has_own_level
+from clinworld.world.effects import DIABETES, load_drug_table
+from clinworld.world.formulas import has_own_level
+from clinworld.world.level_motion import Motion, column, load_motion
 
 BODY_MASS_INDEX = "bmi"  # what the premise gives, and levels go together with
-NO_ROOM = 1e-9
-EDGE = 0.005
-WEEK, HALVINGS = 7, 5  # a drug has its whole effect after so many half-times
-STEP_DAYS = 4  # what moves a level is looked at this often; between, the level follows exactly
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,78 +47,7 @@ class Followed:
     bmi_sd: float
     bmi_most_sd: float
     moving: NDArray[np.int64]
-    motion: "Motion"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Motion:
-    """What moves levels, as columns [item, 1] over the moving items.
-
-    `coupling` is the change per kg, `normal` and `trial` the levels between which a glucose-lowering effect is scaled (nan: it is
-    not), `low` and `high` what a level never reaches. `per_step` and `within` [day of a step] are how much of a distance is left after
-    a step and after 0, 1, … days of it: behind weight, and behind the dose for the items at `on_drug`, which the drug itself moves. Items
-    at `shares` lie between 0 and 100 and move on the logit; those at `bounded` are bent away from their limits.
-    """
-
-    table: DrugTable
-    coupling: Reals
-    per_step: Reals
-    within: Reals
-    on_drug: NDArray[np.int64]
-    drug_per_step: Reals
-    drug_within: Reals
-    normal: Reals
-    trial: Reals
-    low: Reals
-    high: Reals
-    shares: NDArray[np.int64]
-    bounded: NDArray[np.int64]
-    room_share: float
-
-
-class Treatment(NamedTuple):
-    """Weight (kg), dose and adherence (0–1) by day."""
-
-    weight_kg: Reals
-    dose: Reals
-    adherence: Reals
-
-
-def derive_levels(
-    premise: Premise, treatment: Treatment, knowledge: Knowledge, rng: Rng, *, items: tuple[str, ...] = ()
-) -> dict[str, Reals]:
-    """Level by day of every analyte and stream whose truth is decided here, in the row's unit and on a linear scale.
-
-    `items` are followed besides what the devices report. `NAME` is a true level; `shift:NAME` is added, on the stream's scale, to a
-    level drawn where the stream is observed; `evidence:NAME` is the level of a stream that shows a driver, in every case, whether the
-    driver acts or not.
-    """
-    patient, days = premise.patient, premise.course_end_day + 1
-    conditions = (patient.disease, *patient.comorbidities)
-    age_years = (patient.age_low + patient.age_high) / 2.0
-    shown = premise.presenting.condition if premise.presenting else ""
-    items = items + list_moved_streams(knowledge, conditions, shown, patient.devices, patient.sex, age_years)
-    followed = load_followed(knowledge, conditions, patient.devices, premise.drug, patient.sex, age_years, items)
-    levels: dict[str, Reals] = {}
-    if followed.names:
-        bmi = find_body_mass_index(patient, premise.start_weight_kg, knowledge)
-        base = _state_vitals(draw_first_levels(premise.case_id, followed, bmi, rng), followed, premise)
-        rows = np.repeat(base, days, axis=1)
-        if len(followed.moving):
-            rows[followed.moving] = move(base[followed.moving], followed.motion, treatment, premise, knowledge)
-        for i, name in enumerate(followed.names):
-            levels[f"shift:{name}" if followed.is_shift[i] else name] = rows[i]
-    for name, level in derive_evidence(premise, knowledge, rng).items():
-        levels[name] = levels[name] + level if name in levels else level
-    by_item = {name.rpartition(":")[2]: (name, level) for name, level in levels.items()}
-    acted_on = {item: (level, name.startswith("shift:")) for item, (name, level) in by_item.items()}
-    for item, level in push_levels(acted_on, premise, knowledge, rng).items():
-        levels[by_item[item][0]] = level
-    acted_on = {item: (levels[name], is_shift) for item, (_, is_shift) in acted_on.items() for name in [by_item[item][0]]}
-    for item, level in push_harms(acted_on, premise, treatment.dose, knowledge, rng).items():
-        levels[by_item[item][0]] = level
-    levels |= couple(levels, premise, knowledge, rng)
-    return levels
+    motion: Motion
 
 
 @lru_cache(maxsize=512)
@@ -187,9 +108,9 @@ def _load_frame(knowledge: Knowledge, conditions: tuple[str, ...], devices: tupl
         names=tuple(row.id for row in rows),
         is_shift=np.array(is_shift, dtype=np.bool_),
         is_log=np.array(is_log, dtype=np.bool_),
-        per_bmi=_column([row.per_bmi_over_25 if isinstance(row, Stream) else 0.0 for row in rows]),
+        per_bmi=column([row.per_bmi_over_25 if isinstance(row, Stream) else 0.0 for row in rows]),
         moving=moving,
-        motion=_load_motion([rows[i] for i in moving], [is_shift[i] for i in moving], table.pick(moving), knowledge.drugs[drug], knowledge),
+        motion=load_motion([rows[i] for i in moving], [is_shift[i] for i in moving], table.pick(moving), knowledge.drugs[drug], knowledge),
     )
 
 
@@ -199,42 +120,6 @@ def _find_first(knowledge: Knowledge, item: str, conditions: tuple[str, ...], se
     row: Analyte | Stream = knowledge.analytes[item] if item in knowledge.analytes else knowledge.streams[item]
     level = _find_level(row, conditions, sex, age_years, knowledge)
     return (level.mean, level.sd, level.low, level.high) if level else _usual_level(row, conditions, sex, age_years, knowledge)
-
-
-def _load_motion(rows: list[Analyte | Stream], is_shift: list[bool], table: DrugTable, drug: Drug, knowledge: Knowledge) -> Motion:
-    share, usual = knowledge.parameter("levels_weight_share"), knowledge.parameter("levels_half_time_days")
-    half_times = _column([row.half_time_days or usual for row in rows])
-    on_drug = np.flatnonzero(np.any(table.own != 0.0, axis=-1) | np.any(table.percent != 0.0, axis=-1))
-    # A drug's steady state is that of its slowest item: none builds up more slowly than it follows a lasting cause.
-    steady = np.minimum(drug.steady_weeks * WEEK / HALVINGS, _column([row.half_time_days or np.inf for row in rows]))
-    steady = np.maximum(steady, _named(rows, "levels_least_half_time", 0.0, knowledge))
-    of_drug = np.where(np.isnan(table.half_time_days), steady, table.half_time_days)[on_drug]
-    is_share = [isinstance(row, Stream) and row.ucum == "%" and (row.hard_low, row.hard_high) == (0, 100) for row in rows]
-    return Motion(
-        table=table,
-        coupling=share * _column([row.per_kg or 0.0 for row in rows]),
-        per_step=np.exp2(-STEP_DAYS / half_times),
-        within=np.exp2(-np.arange(STEP_DAYS) / half_times),
-        on_drug=on_drug,
-        drug_per_step=np.exp2(-STEP_DAYS / of_drug),
-        drug_within=np.exp2(-np.arange(STEP_DAYS) / of_drug),
-        normal=_named(rows, "levels_normal", np.nan, knowledge),
-        trial=_named(rows, "levels_trial", np.nan, knowledge),
-        low=np.maximum(_column([row.hard_low for row in rows]), _named(rows, "levels_floor", -np.inf, knowledge)),
-        high=_column([row.hard_high for row in rows]),
-        shares=np.flatnonzero(is_share),
-        bounded=np.flatnonzero(~(np.array(is_share, dtype=np.bool_) | np.array(is_shift, dtype=np.bool_))),
-        room_share=knowledge.parameter("levels_room_share"),
-    )
-
-
-def _column(values: list[float]) -> Reals:
-    return np.array(values, dtype=np.float64).reshape(-1, 1)
-
-
-def _named(rows: list[Analyte | Stream], prefix: str, absent: float, knowledge: Knowledge) -> Reals:
-    names = [f"{prefix}_{row.id}" for row in rows]
-    return _column([knowledge.parameter(name) if name in knowledge.parameters else absent for name in names])
 
 
 def _find_rows(
@@ -343,70 +228,3 @@ def draw_first_levels(case_id: str, followed: Followed, bmi: float, rng: Rng) ->
     first[followed.is_log] = np.exp(first[followed.is_log])
     first[followed.is_shift] = 0.0
     return first
-
-
-def _state_vitals(base: Reals, followed: Followed, premise: Premise) -> Reals:
-    for name, value in premise.patient.baseline_vitals:
-        if name in followed.names and not followed.is_shift[followed.names.index(name)]:
-            base[followed.names.index(name)] = value
-    return base
-
-
-def move(base: Reals, motion: Motion, treatment: Treatment, premise: Premise, knowledge: Knowledge) -> Reals:
-    """Levels by day [item, day] from first levels: what weight does with the item's lag, the drug with its own, bent away from limits."""
-    start, table = premise.start_weight_kg, motion.table
-    direct, share = derive_direct_effects(table, base, motion.coupling, start, max(premise.dose_steps))
-    # In diabetes the effect grows with what there is to lower; nan marks items without such a scale.
-    excess = np.maximum((base - motion.normal) / (motion.trial - motion.normal), 0.0)
-    direct *= np.where(np.isnan(excess) | (table.is_for_diabetes == 0.0), premise.drug_response, premise.drug_response * excess)
-    weight, dose, adherence = (values[::STEP_DAYS] for values in treatment)
-    rows = motion.on_drug
-    taken = direct[rows][:, np.searchsorted(table.doses, dose)] * adherence
-    change = _lag(motion.coupling * share * (weight - start), motion.per_step, motion.within)
-    if len(rows):
-        change[rows] += _lag(taken, motion.drug_per_step, motion.drug_within)
-    change = change.reshape(len(base), -1)
-    return bend(base, change[:, : len(treatment.weight_kg)], motion)
-
-
-def _lag(target: Reals, per_step: Reals, within: Reals) -> Reals:
-    """What approaches a target looked at every few days, on each of those days [item, step, day of the step]."""
-    left = follow(target, per_step) - target
-    return np.asarray(target[:, :, None] + left[:, :, None] * within[:, None, :])
-
-
-def follow(target: Reals, left: Reals) -> Reals:
-    """What approaches a target, from 0 on the first step; `left` [item, 1] is the share of the distance left after a step.
-
-    Time is the last axis. The number of passes follows from the length alone, so no row changes another.
-    """
-    level = np.zeros_like(target)
-    level[:, 1:] = target[:, :-1] * (1.0 - left)
-    back = 1
-    while back < target.shape[1]:
-        level[:, back:] += left * level[:, :-back]
-        left, back = left * left, 2 * back
-    return level
-
-
-def bend(base: Reals, change: Reals, motion: Motion) -> Reals:
-    """Levels after a change, kept inside their limits without piling up on them; shares move on the logit."""
-    level: Reals = base + change
-    rows, room = motion.bounded, motion.room_share
-    first, inside = base[rows], level[rows]
-    # A stated first level may lie beyond the usual limit; then it is the limit itself.
-    low, high = np.minimum(motion.low[rows], first), np.maximum(motion.high[rows], first)
-    below, above = np.maximum(room * (first - low), NO_ROOM), np.maximum(room * (high - first), NO_ROOM)
-    if (inside < low + below).any() or (inside > high - above).any():
-        level[rows] = -_bend_up(-_bend_up(inside, low, below), -high, above)
-    if len(motion.shares):
-        part = np.clip(base[motion.shares] / 100.0, EDGE, 1.0 - EDGE)  # a share of nearly all or nothing moves without bound on the logit
-        odds = np.log(part / (1.0 - part)) + change[motion.shares] / (100.0 * part * (1.0 - part))
-        level[motion.shares] = 100.0 / (1.0 + np.exp(-odds))
-    return level
-
-
-def _bend_up(level: Reals, floor: Reals, span: Reals) -> Reals:
-    # A level nearer to the floor than `span` is moved to span/(2 - x) above it: the same value and slope at the joint, never below.
-    x = (level - floor) / span
-    return np.where(x >= 1.0, level, floor + span / (2.0 - np.minimum(x, 1.0)))

@@ -68,17 +68,18 @@ def draw_spread_days(n: int, first: int, last: int, taken: Collection[int], seri
 def _draw_layouts(
     n: int, first: int, last: int, taken: Collection[int], series: Series, rules: DayRules, where: str
 ) -> Iterator[list[int]]:
-    free = set(range(first, last + 1)).difference(taken)
-    if n > len(free):
+    held = {day for day in taken if first <= day <= last}
+    n_free = max(last + 1 - first, 0) - len(held)
+    if n > n_free:
         raise PremiseConflict(
             where,
             f"{n} events between day {first} and day {last}",
-            f"{len(free)} days are free",
+            f"{n_free} days are free",
             do="Lower the event density or lengthen the course.",
             kind="event_density_mismatch",
         )
     for layout in range(rules.most_layouts if n else 0):
-        yield _settle(_lay_out(n, first, last, series, layout, rules), free)
+        yield _settle(_lay_out(n, first, last, series, layout, rules), first, last, held)
 
 
 def _lay_out(n: int, first: int, last: int, series: Series, layout: int, rules: DayRules) -> list[int]:
@@ -92,24 +93,27 @@ def _lay_out(n: int, first: int, last: int, series: Series, layout: int, rules: 
     fixed = np.full(n + 1, rules.least_gap)
     follow_up = chance[: n + 1] < rules.p_follow_up
     fixed[follow_up] = rules.follow_up_low + (rules.follow_up_high - rules.follow_up_low) * chance[n + 1 :][follow_up]
-    follow_up[[0, n]] = False
-    fixed[[0, n]] = 0.0
+    follow_up[0] = follow_up[n] = False
+    fixed[0] = fixed[n] = 0.0
     span = last - first + 1
     left = span - float(fixed.sum())
     if left < span / 2:  # dense: no room for the fixed gaps, so shares only
         fixed[:], left = 0.0, float(span)
         follow_up[:] = False
     shares[follow_up] = 0.0
-    positions = np.cumsum(fixed + shares * (left / float(shares.sum())))[:n]
-    return [first + min(span - 1, int(position)) for position in positions]
+    positions = np.cumsum(fixed + shares * (left / float(shares.sum()))).tolist()
+    return [first + min(span - 1, int(position)) for position in positions[:n]]
 
 
-def _settle(wanted: list[int], free: set[int]) -> list[int]:
-    # Each event on its own free day: the wanted one, or the nearest, the earlier of two equally near.
-    left = set(free)
+def _settle(wanted: list[int], first: int, last: int, held: set[int]) -> list[int]:
+    # Each event on its own free day of [first, last]: the wanted one, or the nearest, the earlier of two equally near.
+    held = set(held)
     settled: list[int] = []
     for day in wanted:
-        place = day if day in left else min(left, key=lambda other: (abs(other - day), other))
-        left.remove(place)
+        place, apart = day, 0
+        while place in held or not first <= place <= last:
+            apart = -apart if apart < 0 else -apart - 1  # one day earlier, one later, two earlier, …
+            place = day + apart
+        held.add(place)
         settled.append(place)
     return sorted(settled)

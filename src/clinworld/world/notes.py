@@ -16,6 +16,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.schema.premise import PlannedSymptom, Premise
 from clinworld.schema.record import Note, NoteOrigin, NoteSource
 from clinworld.world.adverse_effects import choose_told_harms
+from clinworld.world.event_effects import TOLD, ToldEvent
 from clinworld.world.event_pool import (
     DENSITY,
     EventDraw,
@@ -91,10 +92,7 @@ def observe_notes(premise: Premise, knowledge: Knowledge, rng: Rng) -> ObservedN
     PremiseConflict: `event_density_mismatch` when the distractor level, the rows or the days cannot hold the declared density,
     `event_redraws_exhausted` when drawn texts keep failing their checks.
     """
-    presented = [_tell_complaint(complaint) for complaint in tell_presenting(premise, knowledge, rng)]
-    real = [*(_tell_symptom(symptom) for symptom in premise.symptoms), *presented]
-    events = _tell_events(premise, knowledge, rng, {note.day for note in real}, _texts_of(real))
-    told = [*real, *_give_way(events, presented, premise, rng)]
+    told = _tell_all(premise, knowledge, rng)
     lines = render_panel(premise, knowledge, rng) if premise.has_findings else ()
     told += [_Told("panel", f"analytes:{line.analyte}", "", line.day, "lab_result", line.text, None) for line in lines]
     charted = sorted(zip(_draw_ids(told, premise.case_id, rng), told, strict=True), key=lambda pair: (pair[1].day, pair[0]))
@@ -102,6 +100,20 @@ def observe_notes(premise: Premise, knowledge: Knowledge, rng: Rng) -> ObservedN
     origins = tuple(NoteOrigin(name, note.kind, note.row.partition(":")[2]) for name, note in charted)
     rows_used = tuple(sorted({":".join(row.split(":")[:2]) for note in told for row in (note.row, note.words_of) if row}))
     return ObservedNotes(notes, origins, _count_acted(premise, knowledge, told), rows_used)
+
+
+def draw_told_events(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[ToldEvent, ...]:
+    """What `list_told` reads from the notes of a patient, without making them. Raises what `observe_notes` raises."""
+    told = (note for note in _tell_all(premise, knowledge, rng) if note.kind in TOLD)
+    return tuple(sorted(ToldEvent(note.day, note.row.partition(":")[2]) for note in told))
+
+
+def _tell_all(premise: Premise, knowledge: Knowledge, rng: Rng) -> list[_Told]:
+    # Everything but the panel.
+    presented = [_tell_complaint(complaint) for complaint in tell_presenting(premise, knowledge, rng)]
+    real = [*(_tell_symptom(symptom) for symptom in premise.symptoms), *presented]
+    events = _tell_events(premise, knowledge, rng, {note.day for note in real}, _texts_of(real))
+    return [*real, *_give_way(events, presented, premise, rng)]
 
 
 def _tell_symptom(symptom: PlannedSymptom) -> _Told:

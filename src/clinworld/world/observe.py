@@ -14,7 +14,7 @@ from clinworld.schema.course import Course
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import ChartFault, MethodChange, Prescription, Series, Specimen
 from clinworld.world.artifacts import apply_artifacts
-from clinworld.world.observe_labs import ObservedLabs, observe_laboratory
+from clinworld.world.observe_labs import observe_laboratory
 from clinworld.world.observe_medication import derive_prescriptions, observe_adherence
 from clinworld.world.observe_plan import HOME_SCALE, WORN
 from clinworld.world.observe_streams import DailyValues, Days, observe_streams
@@ -39,16 +39,24 @@ class ObservedSeries(NamedTuple):
 
 
 def observe_series(
-    premise: Premise, course: Course, knowledge: Knowledge, rng: Rng, *, has_daily: bool = True, has_specimens: bool = False
+    premise: Premise,
+    course: Course,
+    knowledge: Knowledge,
+    rng: Rng,
+    *,
+    visits: Days | None = None,
+    has_daily: bool = True,
+    has_specimens: bool = False,
 ) -> ObservedSeries:
     """Every series of a patient from day 0 to the end of the course, with the premise's faults in it. Pure.
 
     With `has_specimens` laboratory results come from charted specimens, with what befalls these, and from methods that change.
     Without `has_daily` what is charted by day (home scale, wearables, home devices, diaries) is left out with its faults; nothing else
-    moves. Raises PremiseConflict `artifact_not_placed` for a fault that finds no reading.
+    moves. `visits` are drawn where they are not given. Raises PremiseConflict `artifact_not_placed` for a fault that finds no reading.
     """
+    visits = draw_visits(premise, course, knowledge, rng) if visits is None else visits
     if not has_daily:
-        return _observe_without_daily(premise, course, knowledge, rng, has_specimens)
+        return _observe_without_daily(premise, course, visits, knowledge, rng, has_specimens)
     weekdays = draw_weekdays(premise, rng)
     daily = observe_streams(premise, course, knowledge, rng, weekdays)
     weigh_ins = draw_weigh_in_days(premise, weekdays, daily.weight_noise, daily.weigh_in, knowledge)
@@ -58,7 +66,7 @@ def observe_series(
     charted = {HOME_SCALE: home.series, clinic.name: clinic, adherence.name: adherence}
     charted |= _chart_daily(daily, weigh_ins, knowledge)
     faulty, faults = apply_artifacts(charted, premise, knowledge)
-    laboratory = _observe_laboratory(premise, course, knowledge, rng, has_specimens)
+    laboratory = observe_laboratory(premise, course, visits, knowledge, rng, has_specimens=has_specimens)
     labs = laboratory.series
     streams = tuple(faulty[name] for name in knowledge.streams if name in faulty)
     acted = {f"artifact:{fault.kind}": 0 for fault in faults}
@@ -80,18 +88,15 @@ def observe_series(
     return ObservedSeries((*streams, *labs), orders, every, tuple(sorted(acted.items())), tuple(sorted(used)), *told)
 
 
-def _observe_laboratory(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng, has_specimens: bool) -> ObservedLabs:
-    visits = draw_visits(premise, course, knowledge, rng)
-    return observe_laboratory(premise, course, visits, knowledge, rng, has_specimens=has_specimens)
-
-
-def _observe_without_daily(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng, has_specimens: bool) -> ObservedSeries:
+def _observe_without_daily(
+    premise: Premise, course: Course, visits: Days, knowledge: Knowledge, rng: Rng, has_specimens: bool
+) -> ObservedSeries:
     clinic = observe_clinic_scale(premise, course, knowledge, rng)
     adherence, _ = observe_adherence(premise, course, knowledge, rng)
     charted = {clinic.name: clinic, adherence.name: adherence}
     kept = tuple(fault for fault in premise.artifacts if knowledge.artifacts[fault.kind].series in charted)
     faulty, faults = apply_artifacts(charted, replace(premise, artifacts=kept), knowledge)
-    labs = _observe_laboratory(premise, course, knowledge, rng, has_specimens)
+    labs = observe_laboratory(premise, course, visits, knowledge, rng, has_specimens=has_specimens)
     streams = tuple(faulty[name] for name in knowledge.streams if name in faulty)
     orders, told = derive_prescriptions(premise, course, knowledge), (labs.specimens, labs.method_changes)
     return ObservedSeries((*streams, *labs.series), orders, (*faults, *labs.faults), (), (), *told)
@@ -100,9 +105,12 @@ def _observe_without_daily(premise: Premise, course: Course, knowledge: Knowledg
 def _chart_daily(daily: DailyValues, weigh_ins: Days, knowledge: Knowledge) -> dict[str, Series]:
     """The daily streams on their days; what a scale reads beside the weight is there on the weigh-in days."""
     charted: dict[str, Series] = {}
-    days = np.nonzero(daily.is_charted)[1].astype(np.int32)
-    ticks = daily.ticks[daily.is_charted]
-    ends = np.cumsum(np.count_nonzero(daily.is_charted, axis=1)).tolist()
+    counts = np.count_nonzero(daily.is_charted, axis=1)
+    places = np.flatnonzero(daily.is_charted)
+    starts = np.arange(0, daily.is_charted.size, daily.is_charted.shape[1])
+    days = (places - np.repeat(starts, counts)).astype(np.int32)
+    ticks = daily.ticks.ravel().take(places)
+    ends = np.cumsum(counts).tolist()
     for i, (name, first, last) in enumerate(zip(daily.ids, [0, *ends], ends, strict=False)):
         row = knowledge.streams[name]
         if row.parent == HOME_SCALE:

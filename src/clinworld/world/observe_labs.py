@@ -66,17 +66,19 @@ def observe_laboratory(
 
     `repeat` above 0 measures the same specimens once more, as a control of the assays would.
     """
-    assays = load_assays(knowledge, premise.patient.devices, tuple(course.levels), premise.patient.sex)
+    names = tuple(name for name in course.levels if name in knowledge.analytes)
+    assays = load_assays(knowledge, premise.patient.devices, names, premise.patient.sex)
     if not assays.measured:
         return ObservedLabs(())
     slots = visits // int(knowledge.parameter("visit_slot_days"))
     n = int(slots[-1]) + 1
-    by_group = np.array([rng.at(premise.case_id, "lab_group", group).words(n + 1) for group in assays.groups])
+    by_group = rng.first_words(premise.case_id, [("lab_group", group) for group in assays.groups], n + 1)
     person, chance = words_to_normal(by_group[:, :1]), words_to_uniform(by_group[:, 1:][:, slots])
     is_drawn = _draw_groups(premise, assays, visits, person, chance, knowledge)[assays.group_at, :]
-    words = {name: rng.at(premise.case_id, "labs", name).words(n)[slots] for name in assays.within.needed}
+    needed = rng.first_words(premise.case_id, [("labs", name) for name in assays.within.needed], n)[:, slots]
+    words = dict(zip(assays.within.needed, needed, strict=True))
     levels = np.array([course.levels[name][visits] for name in assays.varied])
-    normals = words_to_normal(np.array(list(words.values())))
+    normals = words_to_normal(needed)
     cell_haemoglobin = draw_cell_haemoglobin(premise.case_id, knowledge, rng) if "haemoglobin" in assays.varied else 0.0
     truth = derive_specimens(assays, levels, normals, cell_haemoglobin, premise.patient.sex, knowledge)
     befell = None
@@ -143,8 +145,8 @@ def derive_specimens(assays: Assays, levels: Reals, normals: Reals, cell_haemogl
 def _draw_errors(premise: Premise, assays: Assays, words: Mapping[str, Words], n: int, slots: Days, repeat: int, rng: Rng) -> Reals:
     """Standard normals of the assays' errors, [measured, visit]."""
     if repeat:
-        again = [rng.at(premise.case_id, "labs_again", row.id, repeat).words(n)[slots] for row in assays.measured]
-        return words_to_normal(np.array(again))
+        paths = [("labs_again", row.id, repeat) for row in assays.measured]
+        return words_to_normal(rng.first_words(premise.case_id, paths, n)[:, slots])
     drawn = np.array(
         [words[row.id] if row.id in words else rng.at(premise.case_id, "labs", row.id).words(n)[slots] for row in assays.measured]
     )

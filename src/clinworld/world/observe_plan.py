@@ -16,7 +16,7 @@ from clinworld.core.rng import Words
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Stream
 from clinworld.schema.course import Reals
-from clinworld.world.formulas import LINES
+from clinworld.world.formulas import DAILY, LINES
 
 Flags = NDArray[np.bool_]
 
@@ -95,8 +95,9 @@ def _columns(numbers: Reals) -> dict[str, Reals]:
 class Generation(NamedTuple):
     """Rows of a stack that can be printed once those before are: `places` in the stack, and for each row its parent.
 
-    A row's value follows its parent by `slope_per_step`, or by the line of its patient where `by_formula` (place here, formula id) says
-    so; `bounded` are the places here of rows that a patient's build moves far. Without a parent `parents` is empty.
+    A row's value follows its parent by `slope_per_step`, or, where `by_formula` (place here, formula id) says so, by the line of its
+    patient or from the values of the day; `bounded` are the places here of rows that a patient's build moves far. Without a parent
+    `parents` is empty.
     """
 
     places: list[int]
@@ -168,7 +169,7 @@ def load_plan(knowledge: Knowledge, devices: tuple[str, ...], places: tuple[int,
     at = {row.id: i for i, row in enumerate(stack.rows)}
     waiting, generations = list(range(len(stack.rows))), []
     while waiting:
-        ready = [i for i in waiting if at.get(stack.rows[i].parent) not in waiting]
+        ready = [i for i in waiting if not any(at.get(name) in waiting for name in list_sources(stack.rows[i]))]
         if not ready:
             names = ", ".join(stack.rows[i].id for i in waiting)
             raise KnowledgeError("streams.csv", f"{names} derived from each other", "a parent comes first", do="Cut the cycle.")
@@ -187,10 +188,16 @@ def load_plan(knowledge: Knowledge, devices: tuple[str, ...], places: tuple[int,
 
 
 def _find_formula(row: Stream) -> str:
-    if row.derived_by not in LINES:
-        nearest = nearest_match(row.derived_by, LINES)
-        raise KnowledgeError(f"streams.csv ({row.id})", f"no formula {row.derived_by!r}", allowed_values(LINES), nearest=nearest)
+    known = (*LINES, *DAILY)
+    if row.derived_by not in known:
+        nearest = nearest_match(row.derived_by, known)
+        raise KnowledgeError(f"streams.csv ({row.id})", f"no formula {row.derived_by!r}", allowed_values(known), nearest=nearest)
     return row.derived_by
+
+
+def list_sources(row: Stream) -> tuple[str, ...]:
+    """The streams a derived one follows from, its parent first; () for one that is measured itself."""
+    return DAILY[row.derived_by].inputs if row.derived_by in DAILY else (row.parent,) if row.parent else ()
 
 
 def _is_backed(row: Stream, devices: tuple[str, ...]) -> bool:

@@ -14,8 +14,8 @@ from clinworld.core.units import to_ticks
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
-from clinworld.world.formulas import LINES, find_body_mass_index
-from clinworld.world.observe_plan import HOME_SCALE, Flags, Plan, Stack, list_passes, load_plan, load_stack
+from clinworld.world.formulas import DAILY, LINES, find_body_mass_index
+from clinworld.world.observe_plan import HOME_SCALE, Flags, Plan, Stack, list_passes, list_sources, load_plan, load_stack
 
 Ticks = NDArray[np.int64]
 Days = NDArray[np.int64]
@@ -46,8 +46,7 @@ def observe_streams(premise: Premise, course: Course, knowledge: Knowledge, rng:
     possible = load_stack(knowledge, premise.patient.devices)
     # One word a day: the high half makes the noise (the low half is far below its resolution), the low half decides whether the day is
     # missing. The first word of a stream belongs to the person: level, and whether the stream exists.
-    drawn = np.concatenate([rng.at(premise.case_id, "stream", row.id).words(len(weekdays) + 1) for row in possible.rows])
-    drawn = drawn.reshape(len(possible.rows), -1)
+    drawn = rng.first_words(premise.case_id, [("stream", row.id) for row in possible.rows], len(weekdays) + 1)
     places, distractors = choose_streams(premise, possible, words_to_uniform(drawn[:, 0] << _HALF), knowledge)
     plan, words = load_plan(knowledge, premise.patient.devices, places), drawn[list(places)]
     stack = plan.stack
@@ -74,8 +73,9 @@ def choose_streams(premise: Premise, possible: Stack, chance: Reals, knowledge: 
     is_shown = (chance < possible.p_present) | possible.is_weekly
     names = [row.id for row in possible.rows]
     shown = {HOME_SCALE, *(name for name, is_so in zip(names, is_shown.tolist(), strict=True) if is_so)}
-    orphans = {row.id for row in possible.rows if row.id in shown and row.parent and row.parent not in shown}
-    shown -= orphans
+    for row in possible.rows:
+        if row.id in shown and not shown.issuperset(list_sources(row)):
+            shown.discard(row.id)
     added: list[str] = []
     if premise.distractor_level != "none":
         most = int(knowledge.parameter(f"distractor_streams_{premise.distractor_level}"))
@@ -152,8 +152,9 @@ def reflect(values: Reals, low: Reals | float, high: Reals | float) -> Reals:
 
     Changes and returns `values`. `low` and `high` are numbers or columns.
     """
-    outside = (values < low) | (values > high)
-    if outside.any():
+    outside = values < low
+    outside |= values > high
+    if np.count_nonzero(outside):
         at = np.nonzero(outside)
         bottom, top = (np.ravel(bound)[at[0]] if np.ndim(bound) else bound for bound in (low, high))
         width = top - bottom
@@ -169,13 +170,24 @@ def _print_parents_first(premise: Premise, plan: Plan, is_charted: Flags, level:
         if parents:
             expected += slope_per_step * ticks[parents]
             for row, formula in by_formula:
-                line = LINES[formula](premise.patient, premise.start_weight_kg, knowledge)
-                expected[row] += line.intercept + line.slope / plan.stack.steps_per_unit[parents[row], 0] * ticks[parents[row]]
+                expected[row] += _follow_formula(formula, premise, plan, ticks, parents[row], knowledge)
             if bounded:
                 expected[bounded] = _ease_inside(expected[bounded], stack.pick(bounded))
             is_charted[places] = is_charted[parents]
         ticks[places] = _print_values(stack, expected, noise[places])
     return ticks
+
+
+def _follow_formula(formula: str, premise: Premise, plan: Plan, ticks: Ticks, parent: int, knowledge: Knowledge) -> Reals:
+    """What a formula makes of the printed values: of the parent's by the patient's line, or of several of the same day."""
+    if formula in LINES:
+        line = LINES[formula](premise.patient, premise.start_weight_kg, knowledge)
+        by_line: Reals = line.intercept + line.slope / plan.stack.steps_per_unit[parent, 0] * ticks[parent]
+        return by_line
+    printed = {name: ticks[plan.at[name]] / plan.stack.steps_per_unit[plan.at[name], 0] for name in DAILY[formula].inputs}
+    age_years = (premise.patient.age_low + premise.patient.age_high) / 2
+    by_formula: Reals = DAILY[formula].calculate(printed, age_years, premise.patient.sex, knowledge)
+    return by_formula
 
 
 def _print_values(stack: Stack, level: Reals, noise: Reals) -> Ticks:

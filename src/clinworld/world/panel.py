@@ -1,7 +1,8 @@
 """The routine laboratory panel of the first visit, when a job switches `findings` on: normal results that say nothing of the answer.
 
 The same analytes for everyone, none of a group that a condition follows: the panel's make-up tells no disease and it never prints a
-second value of a charted series. Decides values and wording; `notes.py` gives the lines their ids.
+second value of a charted series. Values are of the person whom any other test measures. Decides values and wording; `notes.py` gives the
+lines their ids.
 """
 
 from functools import lru_cache
@@ -18,6 +19,8 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte
 from clinworld.schema.premise import Premise
 from clinworld.world.condition_effects import push_levels
+from clinworld.world.formulas import find_body_mass_index
+from clinworld.world.levels import draw_first_levels, load_followed
 
 LABELS = Path(__file__).with_name("panel_labels.csv")
 VISIT_DAY = 0
@@ -36,11 +39,12 @@ def render_panel(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[Pane
     """The panel of the first visit, a line per analyte: inside the reference interval of the patient's sex unless a condition moves it."""
     is_male = premise.patient.sex == "M"
     lines: list[PanelLine] = []
+    levels = _draw_levels(premise, knowledge, rng)
     for row in panel_analytes(knowledge):
         low, high = (row.ref_low_m, row.ref_high_m) if is_male else (row.ref_low_f, row.ref_high_f)
         if low is None or high is None:
             continue
-        value = _draw_normal_value(row, low, high, rng, premise.case_id)
+        value = _draw_normal_value(row, levels[row.id], low, high, rng, premise.case_id)
         moved = push_levels({row.id: (np.full(premise.course_end_day + 1, value), False)}, premise, knowledge, rng).get(row.id)
         value = value if moved is None else float(moved[VISIT_DAY])
         lines.append(PanelLine(row.id, VISIT_DAY, _print_line(row, value, low, high)))
@@ -66,14 +70,23 @@ def panel_analytes(knowledge: Knowledge) -> tuple[Analyte, ...]:
     return tuple(knowledge.analytes[name] for name in sorted(places, key=lambda name: (places[name], name)))
 
 
-def _draw_normal_value(row: Analyte, low: float, high: float, rng: Rng, case_id: str) -> float:
-    # The person's own level and this day's variation on the log scale, folded back at the limits of the interval.
-    person, today = rng.at(case_id, "panel", row.id).normal(2).tolist()
+def _draw_levels(premise: Premise, knowledge: Knowledge, rng: Rng) -> dict[str, float]:
+    """The person's own levels on the first visit, as every other test has them before a finding moves them."""
+    patient, names = premise.patient, tuple(row.id for row in panel_analytes(knowledge))
+    known, age_years = (patient.disease, *patient.comorbidities), (patient.age_low + patient.age_high) / 2
+    followed = load_followed(knowledge, known, (), premise.drug, patient.sex, age_years, names)
+    first = draw_first_levels(premise.case_id, followed, find_body_mass_index(patient, premise.start_weight_kg, knowledge), rng)
+    return dict(zip(followed.names, first[:, 0].tolist(), strict=True))
+
+
+def _draw_normal_value(row: Analyte, level: float, low: float, high: float, rng: Rng, case_id: str) -> float:
+    # The person's level with this day's variation on the log scale; of a level inside the interval it is folded back at the limits.
     cv_today = float(np.hypot(row.cv_within_pct or 0.0, row.cv_analytic_pct or 0.0))
     centre, half = (np.log(low) + np.log(high)) / 2, (np.log(high) - np.log(low)) / 2
-    place = (person * (row.cv_between_pct or 0.0) + today * cv_today) / 100 / half
-    folded = abs((place + 1) % 4 - 2) - 1
-    return float(np.exp(centre + half * folded))
+    place = (np.log(level) - centre + cv_today / 100 * rng.at(case_id, "panel", row.id).gauss()) / half
+    if low <= level <= high:
+        place = 1 - abs((place + 1) % 4 - 2)
+    return float(np.exp(centre + half * place))
 
 
 def _print_line(row: Analyte, value: float, low: float, high: float) -> Wording:

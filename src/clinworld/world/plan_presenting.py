@@ -14,8 +14,10 @@ from clinworld.core.rng import Rng
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.job import Case, Job
 from clinworld.schema.premise import Premise, Presenting
-from clinworld.world.draw import draw_case, load_draw_weights
+from clinworld.world.draw import draw_case
+from clinworld.world.draw_mix import load_draw_weights
 from clinworld.world.draw_people import Limits, Person, contradicts, draw_background, draw_person, find_share
+from clinworld.world.drug_safety import check_drug_safety
 from clinworld.world.premise import check_premise, derive_premise
 from clinworld.world.presenting import draw_presenting, fits, list_presentations
 
@@ -23,10 +25,14 @@ AREA = "plan"
 
 
 class Telling(NamedTuple):
-    """How a presentation is told: how fast it comes on, and how many things the patient says of it."""
+    """How a presentation is told: how fast it comes on, and how many complaints and facts about the past the patient says of it.
+
+    Each kind takes the place of everyday notes of its kind, so that both counts are to be equal where no everyday note may differ.
+    """
 
     tempo: str
-    told: int
+    complaints: int
+    facts: int
 
 
 def plan_presenting(
@@ -52,7 +58,7 @@ def plan_presenting(
         case = _give(draw_case(name, {"disease": treated}, knowledge, rng), condition, who, knowledge, rng)
         plain = derive_premise(case, job, knowledge, rng)
         premise = replace(plain, presenting=_draw_presenting(plain, condition, telling, knowledge, rng))
-        conflicts = tuple(check_premise(premise, case, knowledge))
+        conflicts = tuple(check_premise(premise, case, knowledge)) or check_drug_safety(premise, knowledge, rng)
         if not conflicts:
             return premise
     first = conflicts[0]
@@ -145,7 +151,7 @@ def _draw_presenting(premise: Premise, condition: str, telling: Telling | None, 
         raise PremiseConflict(
             f"case {name}, presenting",
             f"{condition} at {patient.age_low}-{patient.age_high} years",
-            f"presentations that tell {', '.join(f'{n} over {tempo}' for tempo, n in fitting.values()) or 'nothing'}",
+            f"presentations that tell {', '.join(f'{n} and {m} facts over {tempo}' for tempo, n, m in fitting.values()) or 'nothing'}",
             do="Choose another telling.",
             kind="no_presentation",
         )
@@ -167,7 +173,7 @@ def list_peers(condition: str, knowledge: Knowledge) -> tuple[str, ...]:
 
 def plan_pair(case_id: str, condition: str, job: Job, knowledge: Knowledge, rng: Rng) -> tuple[Premise, Premise] | None:
     """(a patient with a condition, one with another condition that shares a symptom with it): equal in what is clinical but not the
-    condition, that is age band, sex, what is treated, how fast it comes on and how much is told. None where no other can be so."""
+    condition, that is age band, sex, what is treated, how fast it comes on and how much of each kind is told. None where there is none."""
     one = plan_presenting(f"{case_id}.a", condition, job, knowledge, rng)
     assert one.presenting is not None, case_id
     person = Person(one.patient.sex, one.patient.age_low, one.patient.age_high)
@@ -192,5 +198,6 @@ def list_tellings(condition: str, person: Person, knowledge: Knowledge) -> dict[
     listed = {}
     for each in list_presentations(row, *person, knowledge):
         symptoms = [knowledge.symptoms[name] for name in each.course]
-        listed[each.id] = Telling(each.tempo, sum(fits(told.sex, told.age_low, told.age_high, *person) for told in symptoms))
+        kinds = [told.kind for told in symptoms if fits(told.sex, told.age_low, told.age_high, *person)]
+        listed[each.id] = Telling(each.tempo, complaints := kinds.count("complaint"), len(kinds) - complaints)
     return listed

@@ -146,6 +146,25 @@ def test_the_commitment_stands_on_disk_before_the_first_trial_is_drawn(tmp_path)
         certify_checker(tmp_path, SMALL, read_seed("5", None), knowledge(), advance=stop)
 
 
+def test_a_run_that_was_killed_is_run_again_on_its_seed_and_two_at_once_are_not(tmp_path):
+    class Killed(BaseException):
+        pass
+
+    plan, seed = Plan(1), read_seed("killed", None)
+
+    def die():
+        with pytest.raises(StoreError, match="another clinworld process"):
+            certify_checker(tmp_path, plan, seed, knowledge())
+        raise Killed
+
+    with pytest.raises(Killed):
+        certify_checker(tmp_path, plan, seed, knowledge(), advance=die)
+    assert not list(tmp_path.rglob("certificate.json"))
+    again = certify_checker(tmp_path, plan, seed, knowledge())
+    assert again.certificate.claim == "bound" and again.certificate.seed.attempt == 1
+    assert len((tmp_path / "emr_write" / LEDGER).read_bytes().splitlines()) == 1
+
+
 @pytest.mark.slow
 def test_the_same_seed_and_plan_again_gives_the_same_bytes():
     before = certified().path.read_bytes()

@@ -1,9 +1,12 @@
 """The record system in PostgreSQL: verdicts as in SQLite, and who may do what. Not run where PostgreSQL or its driver is absent."""
 
+from dataclasses import replace
+
 import emr_case as case
 import pytest
 
 from clinworld.core.errors import UsageError
+from clinworld.packs.emr_write.actions import Action
 from clinworld.packs.emr_write.episode import run_report
 from clinworld.packs.emr_write.search.cases import observe_case
 from clinworld.packs.emr_write.search.corpus import read_corpus
@@ -42,6 +45,18 @@ def test_every_case_of_the_corpus_gets_the_same_verdict_as_in_sqlite(system):
         verdict = observe_case(system, line.case).judge()
         assert verdict.outcome == line.outcome, line.case.case_id
         assert show(verdict) == show(observe_case(case.store(), line.case).judge()), line.case.case_id
+
+
+@pytest.mark.slow
+def test_the_key_of_a_write_that_changed_nothing_is_used_and_another_payload_under_it_is_422(system):
+    action = Action("create", TASK.spec.records[0].collection, case.fields(TASK)["fields"])
+    system.begin(TASK.setup, now=TASK.now)
+    try:
+        made = system.execute([action])[0]
+        idle = Action("update", action.collection, action.fields, row_id=made.row_id, key="k")
+        assert [each.status for each in system.execute([idle, idle, replace(action, key="k")])] == [200, 200, 422]
+    finally:
+        system.restore()
 
 
 @pytest.mark.slow

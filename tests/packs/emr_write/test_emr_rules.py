@@ -296,6 +296,35 @@ def test_writing_what_is_there_already_is_no_change():
     assert run(VISIT, same(), rewrite(NOTE), rewrite(NOTE)).reward == 1.0
 
 
+def written_twice(task, first, then):
+    """A right or wrong create that is changed afterwards; both are elements of its first record."""
+    create = fields(task, **first) | {"full_url": "urn:uuid:a"}
+    return [create, {"op": "update", "collection": create["collection"], "full_url": "urn:uuid:a", "fields": then}]
+
+
+TEXT = "Visite à revoir"
+COMPOSED, APART = (unicodedata.normalize(form, TEXT) for form in ("NFC", "NFD"))
+NOTED = with_spec(ORDER, fields={**ORDER.spec.records[0].fields, "note": [{"text": COMPOSED}]})
+
+
+@pytest.mark.parametrize(("task", "first", "then", "is_right"), [
+    (with_spec(VISIT, fields={"type": "T", "note": COMPOSED}), {"type": "T", "note": APART}, {"note": COMPOSED}, True),
+    (with_spec(VISIT, fields={"type": "T", "note": COMPOSED}), {"type": "T", "note": COMPOSED}, {"note": APART}, True),
+    (with_spec(VISIT, fields={"type": "T", "note": COMPOSED}), {"type": "T", "note": "Visite a revoir"}, {"note": COMPOSED}, False),
+    (NOTED, {"note": [{"text": APART}]}, {"note": [{"text": COMPOSED}]}, True),
+    (NOTED, {"note": [{"text": COMPOSED + " "}]}, {"note": [{"text": COMPOSED}]}, False),
+    (ORDER, {"authoredOn": STAMP}, {"authoredOn": ORDER.now}, True),
+    (ORDER, {"authoredOn": ORDER.now.replace("-05:00", "-06:00")}, {"authoredOn": ORDER.now}, False),
+    (ORDER, {"doNotPerform": False}, {"doNotPerform": None}, True),
+    (ORDER, {"doNotPerform": True}, {"doNotPerform": None}, False),
+    (ORDER, {"doNotPerform": 0}, {"doNotPerform": None}, False),
+])  # fmt: skip
+def test_a_right_value_in_another_of_its_forms_on_the_way_is_paid_and_another_value_is_not(task, first, then, is_right):
+    verdict = run(task, *written_twice(task, first, then))
+    assert (verdict.reward == 1.0) == is_right, verdict.reasons()
+    assert is_right or [finding.label for finding in verdict.findings] == ["history_dirty"]
+
+
 # decisions, platform, precedence -------------------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ import re
 import sqlite3
 import sys
 import time
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from clinworld.packs.emr_write.actions import Action
 from clinworld.packs.emr_write.episode import run_report
 from clinworld.packs.emr_write.store import layout as layout_module
 from clinworld.packs.emr_write.store.chart import draw_bulk, draw_chart
+from clinworld.packs.emr_write.store.facade_store import FacadeStore
 from clinworld.packs.emr_write.store.layout import PENDING, load_layout
 from clinworld.packs.emr_write.store.protocol import SeedRow
 from clinworld.packs.emr_write.store.sqlite import SqliteStore
@@ -101,6 +103,62 @@ def test_the_same_key_and_payload_is_one_write_and_another_payload_none(system):
     first, second, third = system.execute([keyed, keyed, other])
     assert (first.status, second.status, third.status) == (201, 200, 422) and first.row_id == second.row_id
     assert len(rows(system)) == 1
+
+
+# A keyed write that changes nothing: what is there already, or a conditional create that finds its row.
+IDLE = [
+    Action("update", "encounters", {"note": "n"}, row_id="e1", key="k"),
+    Action("create", "encounters", {**VISIT.fields, "note": "m"}, if_none_exist={"note": "n"}, key="k"),
+]
+
+
+@pytest.mark.parametrize("idle", IDLE, ids=lambda action: action.op)
+@pytest.mark.parametrize("open_store", [SqliteStore, FacadeStore])
+def test_the_key_of_a_write_that_changed_nothing_is_used_and_another_payload_under_it_is_422(open_store, idle):
+    system = open_store(SEEDS)
+    system.begin(now=NOW)
+    replies = system.execute([idle, idle, replace(VISIT, key="k")])
+    assert [reply.status for reply in replies] == [200, 200, 422] and [reply.row_id for reply in replies] == ["e1", "e1", None]
+    reading = system.read(is_full=True)
+    assert (reading.changes, reading.journal, reading.frame_faults) == ((), (), ())
+    assert system.execute([replace(VISIT, key="other")])[0].status == 201
+    system.restore()
+    system.begin(now=NOW)
+    assert system.execute([replace(VISIT, key="k")])[0].status == 201  # another episode
+    system.close()
+
+
+def test_a_write_that_changed_nothing_has_no_effect_later_under_its_key(system):
+    change = Action("update", "encounters", {"note": "x"}, row_id="e1")
+    assert [reply.status for reply in system.execute([IDLE[0], change, IDLE[0]])] == [200, 200, 200]
+    assert [each.after["note"] for each in rows(system)] == ["x"]
+
+
+def test_the_key_of_a_refused_write_or_of_a_bundle_that_was_undone_is_free(system):
+    refused = Action("update", "encounters", {"note": "x"}, row_id="none", key="k")
+    assert [reply.status for reply in system.execute([refused, replace(VISIT, key="k")])] == [404, 201]
+    free = replace(IDLE[0], key="f")
+    assert {reply.status for reply in system.execute([free, refused], is_atomic=True)} == {422}
+    assert system.execute([replace(VISIT, key="f")])[0].status == 201
+
+
+def test_a_keyed_write_that_changed_nothing_before_the_right_one_is_paid_once():
+    task = mockmed()
+    first = fields(task) | {"full_url": "urn:uuid:a"}
+    idle = {"op": "update", "collection": "encounters", "full_url": "urn:uuid:a", "fields": fields(task)["fields"], "key": "a"}
+    assert run(task, first, idle, fields(task) | {"key": "a"}).reward == 1.0
+    assert run(task, first, idle, fields(task) | {"key": "b"}).outcome == "wrong_effect"
+
+
+@pytest.mark.parametrize("again", [{"key": "a"}, {"if_none_exist": {"status": "planned"}}], ids=["key", "condition"])
+def test_a_row_made_before_is_known_by_the_name_of_the_create_that_is_sent_again(system, again):
+    visit = Action("create", "Encounter", {"subject": SUBJECT, "status": "planned"}, full_url="urn:uuid:v", **again)
+    vital = Action("create", "Observation", {"subject": SUBJECT, "status": "final", "encounter": {"reference": "urn:uuid:v"}})
+    (made,) = system.execute([visit])  # the connection breaks before the second one
+    assert [reply.status for reply in system.execute([visit, vital])] == [200, 201]
+    (change,) = rows(system, "Observation")
+    assert change.after["encounterId"] == made.row_id and len(rows(system, "Encounter")) == 1
+    assert [reply.status for reply in system.execute([vital])] == [422]  # a name is one report's
 
 
 def test_a_keyed_write_sent_twice_is_paid_and_an_unkeyed_one_is_not():

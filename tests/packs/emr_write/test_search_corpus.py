@@ -125,6 +125,8 @@ def test_a_case_without_a_verdict_is_named():
     ('{"name": "x", "paid": []}', "an object"),
     ('{"name": "x", "paid": {"a": true, "a": false}}', "twice"),
     ("{", "not JSON"),
+    ("[" * 100_000, "too long to be read"),
+    ('{"name": "x", "paid": {"a": ' + "9" * 5000 + "}}", "too long to be read"),
 ])  # fmt: skip
 def test_a_file_of_verdicts_is_read_strictly(tmp_path, text, said):
     (tmp_path / "v.json").write_text(text)

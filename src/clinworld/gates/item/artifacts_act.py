@@ -1,11 +1,14 @@
-"""Every declared artifact touched readings, where it was planned; what is charted as left out is not there, anything else is."""
+"""Every declared artifact touched readings, where it was planned; what is charted as left out is not there, anything else is.
+
+What befalls specimens and methods is declared by no case: such a fault stands where its results and their specimens are charted.
+"""
 
 import numpy as np
 
 from clinworld.gates.case import CaseUnderCheck, Outcome
 from clinworld.schema.finding import Finding
 from clinworld.schema.premise import PlannedArtifact
-from clinworld.schema.record import ChartFault
+from clinworld.schema.record import ChartFault, Record
 
 CONTROLS = ("an_artifact_with_its_reading", "an_artifact_that_touched_nothing")
 LEFT_OUT = "mnar_missing"
@@ -16,7 +19,8 @@ NEAREST = "transient_spike"
 def check(case: CaseUnderCheck) -> Outcome:
     """Findings over the declared artifacts."""
     reach = case.knowledge.parameter("spike_reach_days")
-    left = [fault for fault in case.gold.faults if fault.days]
+    of_laboratory = [fault for fault in case.gold.faults if fault.kind in case.knowledge.factors]
+    left = [fault for fault in case.gold.faults if fault.days and fault.kind not in case.knowledge.factors]
     findings: list[Finding] = []
     for planned in case.gold.premise.artifacts:
         place = f"{planned.kind}, day {planned.first_day}"
@@ -34,7 +38,22 @@ def check(case: CaseUnderCheck) -> Outcome:
     findings += [
         Finding("artifacts_act", f"{fault.kind}, day {min(fault.days)}", "not declared", "no fault stands without a plan") for fault in left
     ]
-    return Outcome(len(case.gold.premise.artifacts), tuple(findings), "no artifact declared")
+    findings += [finding for fault in of_laboratory for finding in check_laboratory_fault(fault, case.gold.chart)]
+    return Outcome(len(case.gold.premise.artifacts) + len(of_laboratory), tuple(findings), "no artifact declared")
+
+
+def check_laboratory_fault(fault: ChartFault, chart: Record) -> list[Finding]:
+    """What keeps a fault of specimens or methods from having acted: results it moved that are not charted, or have no specimen."""
+    place = f"{fault.kind}, {fault.series}"
+    series = chart.find(fault.series)
+    charted = set() if series is None else set(series.days.tolist())
+    drawn = {specimen.day for specimen in chart.specimens}
+    missing = sorted(day for day in fault.days if day not in charted or day not in drawn)
+    if missing:
+        return [Finding("artifacts_act", f"{place}, day {missing[0]}", "no result of a specimen there", "a fault touches charted results")]
+    if not fault.days:
+        return [Finding("artifacts_act", place, "no reading it touched", "a fault touches charted results")]
+    return []
 
 
 def lies_where_planned(fault: ChartFault, planned: PlannedArtifact, reach: float) -> bool:

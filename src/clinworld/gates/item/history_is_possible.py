@@ -1,7 +1,7 @@
 """Nothing charted before day 0 contradicts the patient or the course: days, results, drugs, old events, diagnoses."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -15,6 +15,7 @@ from clinworld.schema.record import History, PastEvent, PastPrescription, Profil
 from clinworld.world.history import tell_diagnosis
 from clinworld.world.history_drugs import do_clash, find_contraindications, find_states, has_indication
 from clinworld.world.history_places import DAYS_A_YEAR, PLACES, find_old_event
+from clinworld.world.seen_results import find_against, read_against
 
 CONTROLS = ("a_history_that_fits_the_patient", "a_drug_the_patient_may_not_take")
 GATE = "history_is_possible"
@@ -125,9 +126,9 @@ def check_safety(history: History, profile: Profile, premise: Premise, knowledge
             continue
         drug, last = knowledge.drugs[order.drug], 0 if order.last_day is None else order.last_day
         states = [*find_states(conditions), *(row.state for day, row in rows if row.state and row.taken != order.drug)]
-        values = {series.name: values[-1] for series in history.series if (values := _until(series.days, series.values(), last))}
-        for rule in find_contraindications(drug, conditions, states, values):
-            reason = rule.condition or rule.state or f"{rule.item} {values[rule.item]:g}"
+        reasons = [rule.condition or rule.state for rule in find_contraindications(drug, conditions, states, {})]
+        against = find_against(read_against(order.drug, history.series, profile.sex, knowledge), order.first_day, last)
+        for reason in (*reasons, *([f"{against.item} {against.value:g} on day {against.day}"] if against else [])):
             yield Finding(GATE, _place(order), f"given in spite of {reason}", f"{order.drug} is contraindicated")
         for day, row in rows:
             if order.drug in row.drugs and last > day:
@@ -203,10 +204,6 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 def _names(name: str, text: str) -> bool:
     return _pattern(name).search(text) is not None
-
-
-def _until(days: Iterable[int], values: Iterable[float], last: int) -> list[float]:
-    return [float(value) for day, value in zip(days, values, strict=True) if day <= last]
 
 
 def _may_not_meet(one: str, two: str, knowledge: Knowledge) -> bool:

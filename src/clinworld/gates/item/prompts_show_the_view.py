@@ -1,13 +1,15 @@
 """What stands between the record's marks says exactly what the view holds on that day: read back from the text and compared.
 
 Every episode's opening and last turn are read back whole. Numbers in headings and in the patient header must be those of the rows and
-of the patient.
+of the patient. What is not read back, such as a history, must stand line by line as the view is printed.
 """
 
 from functools import lru_cache
+from itertools import zip_longest
 
 from clinworld.access.delivered import Delivered, parse_delivered
-from clinworld.access.record_text import CLOSE, LABELS, OPEN, one_line
+from clinworld.access.record_text import CLOSE, LABELS, OPEN, one_line, render_record
+from clinworld.access.view import cut_view
 from clinworld.core.errors import AnswerInvalid
 from clinworld.core.tables import load_csv
 from clinworld.core.text import Language
@@ -37,10 +39,21 @@ def check(case: CaseUnderCheck) -> Outcome:
         except (AnswerInvalid, ValueError, IndexError) as problem:
             findings.append(Finding(GATE, f"prompt {prompt.name}", f"a record that cannot be read back ({problem})", ALLOWED))
             continue
-        view = case.item.record.until(prompt.day)
+        view = cut_view(case.item.record, prompt.day)
+        findings += find_other_line(prompt, body, view, case)
         findings += [Finding(GATE, f"prompt {prompt.name}, {place}", found, ALLOWED) for place, found in compare(delivered, view)]
         findings += check_headings(prompt, body, view, case)
     return Outcome(len(read), tuple(findings), "the item causes no prompt")
+
+
+def find_other_line(prompt: Prompt, body: str, view: Record, case: CaseUnderCheck) -> list[Finding]:
+    """The first line of a record's text that is not the one printed from the view."""
+    wanted = render_record(view, case.item.language, case.knowledge, whole=case.item.record)
+    if body == wanted:
+        return []
+    lines = zip_longest(body.split("\n"), wanted.split("\n"), fillvalue="")
+    found, printed = next((pair for pair in lines if pair[0] != pair[1]), (body[-80:], wanted[-80:]))
+    return [Finding(GATE, f"prompt {prompt.name}, {printed[:30] or 'record'}", repr(found[:80]), repr(printed[:80]))]
 
 
 def choose_prompts(prompts: tuple[Prompt, ...]) -> list[Prompt]:

@@ -1,12 +1,14 @@
-"""The item shows what was charted, neither more nor less: series, notes, orders and header up to the last day shown, in chart order."""
+"""The item shows what was charted, neither more nor less: series, notes, orders, header and what the pack sees besides, up to the last day
+shown, in chart order."""
 
 from clinworld.core.units import print_tick
 from clinworld.gates.case import CaseUnderCheck, Outcome
 from clinworld.schema.finding import Finding
-from clinworld.schema.record import Profile, Series
+from clinworld.schema.record import History, Profile, Series
 
 CONTROLS = ("a_view_of_its_chart", "a_view_with_a_changed_value")
 GATE = "view_is_the_chart"
+DATED = ("prescriptions", "dispensing", "specimens", "method_changes", "findings")
 
 
 def check(case: CaseUnderCheck) -> Outcome:
@@ -16,19 +18,21 @@ def check(case: CaseUnderCheck) -> Outcome:
     last = view.last_day
     charted_series = [series for series in chart.series if len(series.days) and int(series.days[0]) <= last]
     findings: list[Finding] = []
-    for name, found, wanted in (
+    compared: tuple[tuple[str, object, object], ...] = (
         ("item_id", item.item_id, gold.item_id),
         ("index_day", item.index_day, premise.index_day),
         ("window_days", item.window_days, premise.course_end_day - premise.index_day),
         ("target_event", item.target_event, premise.target_event),
         ("case_id", gold.case_id, premise.case_id),
         ("series", [series.name for series in view.series], [series.name for series in charted_series]),
-        ("prescriptions", view.prescriptions, tuple(order for order in chart.prescriptions if order.day <= last)),
+        *((name, getattr(view, name), tuple(each for each in getattr(chart, name) if each.day <= last)) for name in DATED),
+        ("history", _plain(view.history), _plain(chart.history)),
         ("profile", view.profile, derive_profile(case)),
         ("chart profile", chart.profile, derive_profile(case)),
-    ):
+    )
+    for name, found, wanted in compared:
         if found != wanted:
-            findings.append(Finding(GATE, name, f"{found}"[:120], f"charted {wanted}"[:120]))
+            findings.append(Finding(GATE, name, _first_apart(found, wanted), f"charted {_first_apart(wanted, found)}"))
     for shown, charted in zip(view.series, charted_series, strict=False):
         findings += compare_series(shown, charted, last)
     notes = {note.note_id: note for note in chart.notes if note.day <= last}
@@ -36,7 +40,25 @@ def check(case: CaseUnderCheck) -> Outcome:
         if notes.pop(note.note_id, None) != note:
             findings.append(Finding(GATE, f"note {note.note_id}, day {note.day}", repr(note.text.en)[:60], "not charted like this"))
     findings += [Finding(GATE, f"note {note.note_id}, day {note.day}", "not in the view", "it was charted") for note in notes.values()]
-    return Outcome(len(view.series) + len(view.notes) + len(view.prescriptions), tuple(findings), "an empty view")
+    dated = sum(len(getattr(view, name)) for name in DATED)
+    return Outcome(len(view.series) + len(view.notes) + dated + (view.history is not None), tuple(findings), "an empty view")
+
+
+def _plain(history: History | None) -> tuple[object, ...] | None:
+    """A history as rows that can be compared."""
+    if history is None:
+        return None
+    series = [(each.name, each.unit, each.decimals, each.days.tolist(), each.ticks.tolist()) for each in history.series]
+    return (*history.events, *history.prescriptions, *series, *history.visits)
+
+
+def _first_apart(found: object, wanted: object) -> str:
+    """A value as it is said in a finding; of rows the first that the other side does not have in its place."""
+    if not isinstance(found, tuple | list):
+        return f"{found}"[:120]
+    others = list(wanted) if isinstance(wanted, tuple | list) else []
+    first = next((row for i, row in enumerate(found) if i >= len(others) or row != others[i]), "nothing")
+    return f"{first}"[:120]
 
 
 def compare_series(shown: Series, charted: Series, last_day: int) -> list[Finding]:

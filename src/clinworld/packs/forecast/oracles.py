@@ -29,7 +29,7 @@ def oracle(item: Item, gold: GoldRow, day: int, last_day: int) -> Fields:
 
 
 def anti_oracle(item: Item, gold: GoldRow, day: int, last_day: int) -> Fields:
-    """Everything wrong that can be wrong."""
+    """Everything wrong that can be wrong with an approved class of action."""
     return _answer(item, gold, day, says_event=not gold.gold.event_occurs, is_right=False)
 
 
@@ -140,7 +140,9 @@ def _with_review(answer: Fields, is_asked: bool, *, has_red_flag: bool = False) 
 
 ORACLES: Mapping[str, ControlSpec] = {
     "oracle": ControlSpec(oracle, BOTH, True, "upper bound: every dimension at its top"),
-    "anti_oracle": ControlSpec(anti_oracle, BOTH, True, "lower bound: every dimension at its bottom"),
+    "anti_oracle": ControlSpec(
+        anti_oracle, BOTH, True, "lower bound: every dimension at its bottom but action safety, whose bottom is an unknown class"
+    ),
     "oracle_probe_right": ControlSpec(oracle_probe_right, BOTH, True, "appended questions at their top"),
     "oracle_probe_wrong": ControlSpec(oracle_probe_wrong, BOTH, True, "appended questions at their bottom"),
     "oracle_review_right": ControlSpec(oracle_review_right, BOTH, True, "review flag at its top"),

@@ -3,18 +3,20 @@
 A deleted row is not there: marking one is a removal, unmarking one an update, and a row made and marked within the episode is nothing.
 """
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clinworld.packs.emr_write.actions import Row
-from clinworld.packs.emr_write.checker.verdict import Finding, Rules
+from clinworld.packs.emr_write.checker.spec import ExpectedRecord
+from clinworld.packs.emr_write.checker.values import Comparison
+from clinworld.packs.emr_write.checker.verdict import ALL_RULES, Finding, Rules
 from clinworld.packs.emr_write.store.layout import Layout
 from clinworld.packs.emr_write.store.protocol import Change, Reading
 from clinworld.packs.emr_write.store.rows import encode_json, is_live
 
 MOST_SHOWN = 20
+_ANY_RECORD = ExpectedRecord("", "", "update", {}, {})  # allows nothing of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +137,9 @@ def check_history(reading: Reading, layout: Layout, rules: Rules) -> Iterator[Fi
     for (collection, row_id), passed in states.items():
         change = net.get((collection, row_id))
         final = passed[0] if change is None else _content(change.after, layout, collection)
-        steps = [state for i, state in enumerate(passed) if i == 0 or state != passed[i - 1]]
-        if steps not in ([passed[0]], [passed[0], final]):
-            shown = next((state for state in steps[1:] if state != final), steps[-1])
+        steps = [state for i, state in enumerate(passed) if i == 0 or not _is_same(state, passed[i - 1])]
+        if len(steps) > 2 or (len(steps) == 2 and not _is_same(steps[1], final)):
+            shown = next((state for state in steps[1:] if not _is_same(state, final)), steps[-1])
             values = {"place": f"{collection}/{row_id}", "found": show_row(shown, layout, collection) or "-", "steps": len(passed) - 1}
             yield Finding("clean_history", "wrong_effect", "history_dirty", values)
 
@@ -146,6 +148,11 @@ def _content(row: Row | None, layout: Layout, collection: str) -> Row | None:
     """What a row says, without the version and stamps that every write moves; None when it is not there."""
     if not is_live(row) or row is None:
         return None
-    own = {name: value for name, value in row.items() if layout.owner(collection, name) != "server"}
-    # The same text in another normal form is the same value, as it is where rows are compared.
-    return {name: unicodedata.normalize("NFC", value) if isinstance(value, str) else value for name, value in own.items()}
+    return {name: value for name, value in row.items() if layout.owner(collection, name) != "server"}
+
+
+def _is_same(one: Row | None, other: Row | None) -> bool:
+    """True for two states that say the same: a value in another of its forms is the same value here, as it is where rows are compared."""
+    if one is None or other is None:
+        return one is other
+    return not any(Comparison(_ANY_RECORD, ALL_RULES, {}).compare_objects("", one, other))

@@ -37,7 +37,7 @@ def spell_flat(task: Task) -> Letters:
 
 
 def spell_order(task: Task) -> Letters:
-    """Sixteen actions on an order: right ones written in other ways, wrong ones that look right, and what happens to them later."""
+    """Seventeen actions on an order: right ones written in other ways, wrong ones that look right, and what happens to them later."""
     gold, table = draft_gold(task), task.spec.records[0].collection
     new = {"op": "update", "collection": table, "full_url": _NAME}
     seed = {"op": "update", "collection": "patient_data", "id": neighbour(gold).row_id}
@@ -56,6 +56,7 @@ def spell_order(task: Task) -> Letters:
         "other_visit": _create(gold, "wrong_encounter"),
         "stop_new": {**new, "fields": {"status": "stopped"}},
         "resume_new": {**new, "fields": {"status": "active"}},
+        "resume_new_keyed": {**new, "fields": {"status": "active"}, "key": "write-1"},
         "delete_new": {**new, "op": "delete"},
         "update_seed": {**seed, "fields": {"occupation": "1"}},
     }

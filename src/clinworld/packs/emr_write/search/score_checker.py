@@ -62,6 +62,8 @@ def read_verdicts(path: Path) -> Verdicts:
         value = json.loads(text, object_pairs_hook=_read_object)
     except json.JSONDecodeError as problem:
         raise StoreError(f"{path.name}:{problem.lineno}", f"not JSON ({problem.msg})", "one JSON object is expected") from None
+    except (ValueError, RecursionError):  # a number or a depth nobody reads
+        raise StoreError(path.name, "a number or a nesting that is too long to be read", "one JSON object is expected") from None
     if not isinstance(value, dict) or sorted(value) != ["name", "paid"]:
         found = ", ".join(value) if isinstance(value, dict) else type(value).__name__
         raise StoreError(path.name, f"keys {found}", "exactly name and paid are expected")

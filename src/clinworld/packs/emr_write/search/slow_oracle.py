@@ -50,14 +50,14 @@ class SlowStore:
             state.setdefault(table, {})[row_id] = {"id": row_id, "version": 1, "deleted": False, **kept}
         self.states: list[State] = [state]
         self.names: dict[str, tuple[str, str]] = {}
-        self.seen: set[str] = set()
+        self.seen: dict[str, tuple[str, str | None]] = {}  # key → the action as text, the row it made or found
         self.made = 0
         self.is_rejected = False  # a report that asks for what no report may is not done at all
 
     def fork(self) -> "SlowStore":
         """A system that goes on from here by itself."""
         twin = copy.copy(self)
-        twin.states, twin.names, twin.seen = list(self.states), dict(self.names), set(self.seen)
+        twin.states, twin.names, twin.seen = list(self.states), dict(self.names), dict(self.seen)
         return twin
 
     def do(self, action: Mapping[str, Any]) -> None:
@@ -67,19 +67,24 @@ class SlowStore:
         state, key = copy.deepcopy(before), action.get("key")
         try:
             if key in self.seen:
-                raise _No  # done before, or refused for its other payload: nothing happens either way
-            self._do(state, action)
+                text, row_id = self.seen[key]
+                if text != repr(action):
+                    raise _No  # used for something else
+            else:
+                row_id = self._do(state, action)
+            if row_id is not None and action.get("full_url"):
+                self.names[action["full_url"]] = (action["collection"], row_id)
+            if key is not None:
+                self.seen[key] = (repr(action), row_id)  # by a write that changed nothing too
         except _No:
             state, self.names, self.made = before, names, made
         self.states.append(state)
-        if key is not None and state != before:
-            self.seen.add(key)
 
-    def _do(self, state: State, action: Mapping[str, Any]) -> None:
+    def _do(self, state: State, action: Mapping[str, Any]) -> str | None:
+        """Do an action; the row of a create."""
         table, fields = action["collection"], {**action.get("fields", {})}
         if action["op"] == "create":
-            self._create(state, table, fields, action)
-            return
+            return self._create(state, table, fields, action)
         for row in self._targets(state, table, action):
             if action.get("if_version") is not None and action["if_version"] != str(row["version"]):
                 raise _No
@@ -94,13 +99,14 @@ class SlowStore:
             self._resolve(state, table, row)
             if row != was:
                 row["version"] += 1
+        return None
 
-    def _create(self, state: State, table: str, fields: Row, action: Mapping[str, Any]) -> None:
+    def _create(self, state: State, table: str, fields: Row, action: Mapping[str, Any]) -> str:
         asked = action.get("if_none_exist")
         if asked is not None:
             found = [row for row in state.get(table, {}).values() if not row["deleted"] and _holds(row, asked)]
             if found and len(found) == 1:
-                return
+                return str(found[0]["id"])
             if found:
                 raise _No
         row = {name: value for name, value in self._linked(fields).items() if value is not None}
@@ -108,8 +114,7 @@ class SlowStore:
         self.made += 1
         row_id = f"row-{self.made}"
         state.setdefault(table, {})[row_id] = {"id": row_id, "version": 1, "deleted": False, **row}
-        if action.get("full_url"):
-            self.names[action["full_url"]] = (table, row_id)
+        return row_id
 
     def _targets(self, state: State, table: str, action: Mapping[str, Any]) -> list[Row]:
         rows = state.get(table, {})

@@ -49,13 +49,15 @@ class Refused(Exception):
 class RecordServer:
     """The write side of one episode. `now` stamps every row; ids follow the order of creation, so equal episodes give equal rows.
 
-    `honours_keys` False is a server that ignores the key of a write that is sent again.
+    `honours_keys` False is a server that ignores the key of a write that is sent again. A key is used once its write was taken; a refused
+    write uses none. The key of a write that changed nothing is kept here and leaves no row, so that each row of WriteKey has its change.
     """
 
     def __init__(self, sql: Sql, layout: Layout, *, now: str, honours_keys: bool = True) -> None:
         self.sql, self.layout, self.now, self.honours_keys = sql, layout, now, honours_keys
         self._created = self._written = 0
         self._urls: dict[str, str] = {}
+        self._idle_keys: dict[str, tuple[str, str]] = {}  # key → digest of the payload, row it found
 
     def execute(self, actions: Sequence[Action], *, is_atomic: bool = False) -> tuple[Reply, ...]:
         """Do the actions in order; a refused one changes nothing, and in an atomic bundle undoes all."""
@@ -63,12 +65,13 @@ class RecordServer:
         if not is_atomic:
             return tuple(self._execute_alone(action) for action in actions)
         self.sql.begin()
-        replies: list[Reply] = []
+        idle, replies = dict(self._idle_keys), list[Reply]()
         for action in actions:
             try:
-                replies.append(self._apply_keyed(action))
+                replies.append(self._apply_named(action))
             except (Refused, ConstraintBroken) as problem:
                 self.sql.rollback()
+                self._idle_keys = idle
                 refused = problem.reply if isinstance(problem, Refused) else Reply(409, None, str(problem))
                 return tuple(replace(refused) for _ in actions)
         self.sql.commit()
@@ -77,7 +80,7 @@ class RecordServer:
     def _execute_alone(self, action: Action) -> Reply:
         self.sql.begin()
         try:
-            reply = self._apply_keyed(action)
+            reply = self._apply_named(action)
         except Refused as refused:
             self.sql.rollback()
             return refused.reply
@@ -87,22 +90,36 @@ class RecordServer:
         self.sql.commit()
         return reply
 
+    def _apply_named(self, action: Action) -> Reply:
+        """Do an action; what it calls its row is then the row that was made, or made before under its key, or found by its condition."""
+        reply = self._apply_keyed(action)
+        if action.op == "create" and action.full_url is not None and reply.row_id:
+            self._urls[action.full_url] = f"{action.collection}/{reply.row_id}"
+        return reply
+
     def _apply_keyed(self, action: Action) -> Reply:
         if action.key is None or not self.honours_keys:
             return self._apply(action)
         payload = [action.op, action.collection, dict(action.fields), action.row_id, action.full_url]
         rest = [action.where, action.if_version, action.if_none_exist]
         digest = digest_bytes(encode_json(payload + rest).encode())
-        found = self.sql.query('SELECT "digest", "entityId" FROM "WriteKey" WHERE "id" = ?', (action.key,))
-        if found:
-            if found[0][0] != digest:
+        used = self._find_key(action.key)
+        if used is not None:
+            if used[0] != digest:
                 raise Refused(422, f"key {action.key!r} was used with another payload")
-            return Reply(200, found[0][1], "done before under this key")
+            return Reply(200, used[1], "done before under this key")
         before = self._written
         reply = self._apply(action)
-        if self._written > before:  # a write without effect is as harmless a second time
+        if self._written > before:
             self._insert(WRITE_KEY, {"id": action.key, "digest": digest, "entityType": action.collection, "entityId": reply.row_id or ""})
+        else:
+            self._idle_keys[action.key] = digest, reply.row_id or ""
         return reply
+
+    def _find_key(self, key: str) -> tuple[str, str] | None:
+        """Digest of the payload and row of the write that used a key."""
+        found = self.sql.query('SELECT "digest", "entityId" FROM "WriteKey" WHERE "id" = ?', (key,))
+        return (found[0][0], found[0][1]) if found else self._idle_keys.get(key)
 
     def _apply(self, action: Action) -> Reply:
         if action.op == "create":
@@ -134,8 +151,6 @@ class RecordServer:
         if "pid" in columns:
             owned["pid"] = str(self.sql.query('SELECT count(*) FROM "patient_data"')[0][0] + 1)
         self._insert(action.collection, raw | self._resolve_keys(action.collection, raw) | owned)
-        if action.full_url is not None:
-            self._urls[action.full_url] = f"{action.collection}/{row_id}"
         return Reply(201, row_id)
 
     def _update(self, action: Action, raw: Mapping[str, str | None]) -> None:

@@ -20,6 +20,7 @@ STORE_KINDS: tuple[StoreKind, ...] = ("mockmed", "openemr")
 CASES = ("dup", "extra", "omit", "unsubmit", "claim", "screen_only")
 CONTROL = "control"
 ALSO = ("wrong_record",)  # a case of the newer published set
+MOST_TASKS = 1_000_000  # of one store
 _NOW = {"en": "2025-03-10T09:00:00-05:00", "zh": "2025-03-10T09:00:00+08:00"}
 _NOTES, _TYPES = 6, 4  # rows note_1 …, type_1 … of texts.csv
 
@@ -54,8 +55,10 @@ class TaskArguments:
         for name in self.envs:
             if name not in STORE_KINDS:
                 raise UsageError("envs", repr(name), allowed_values(STORE_KINDS), nearest=nearest_match(str(name), STORE_KINDS))
-        if not self.envs or isinstance(self.num_tasks, bool) or self.num_tasks < 1:
-            raise UsageError("num_tasks", repr(self.num_tasks), "a whole number from 1 on, and at least one store")
+        if not self.envs or len(set(self.envs)) < len(self.envs):
+            raise UsageError("envs", repr(list(self.envs)), "at least one store, each once")
+        if isinstance(self.num_tasks, bool) or not 1 <= self.num_tasks <= MOST_TASKS:
+            raise UsageError("num_tasks", repr(self.num_tasks), f"a whole number from 1 to {MOST_TASKS:,}")
 
 
 def draw_single_creates(arguments: TaskArguments, *, language: Language = "en", part: str = "train") -> tuple[Task, ...]:

@@ -1,0 +1,153 @@
+"""How true levels move by day: with weight behind a lag, with the dose of the drug behind its own, bent away from what they never reach.
+
+Where a person starts stands in `levels.py`; conditions, harms and couplings come after this.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import Analyte, Drug, Stream
+from clinworld.schema.course import Reals
+from clinworld.schema.premise import Premise
+from clinworld.world.effects import DrugTable, derive_direct_effects
+
+NO_ROOM = 1e-9
+EDGE = 0.005
+WEEK, HALVINGS = 7, 5  # a drug has its whole effect after so many half-times
+STEP_DAYS = 4  # what moves a level is looked at this often; between, the level follows exactly
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Motion:
+    """What moves levels, as columns [item, 1] over the moving items.
+
+    `coupling` is the change per kg, `normal` and `trial` the levels between which a glucose-lowering effect is scaled (nan: it is
+    not), `low` and `high` what a level never reaches. `per_step` and `within` [day of a step] are how much of a distance is left after
+    a step and after 0, 1, … days of it: behind weight, and behind the dose for the items at `on_drug`, which the drug itself moves. Items
+    at `shares` lie between 0 and 100 and move on the logit; those at `bounded` are bent away from their limits.
+    """
+
+    table: DrugTable
+    coupling: Reals
+    per_step: Reals
+    within: Reals
+    on_drug: NDArray[np.int64]
+    drug_per_step: Reals
+    drug_within: Reals
+    normal: Reals
+    trial: Reals
+    low: Reals
+    high: Reals
+    shares: NDArray[np.int64]
+    bounded: NDArray[np.int64]
+    room_share: float
+
+
+class Treatment(NamedTuple):
+    """Weight (kg), dose and adherence (0–1) by day."""
+
+    weight_kg: Reals
+    dose: Reals
+    adherence: Reals
+
+
+def load_motion(rows: list[Analyte | Stream], is_shift: list[bool], table: DrugTable, drug: Drug, knowledge: Knowledge) -> Motion:
+    """What moves some items in someone on a drug."""
+    share, usual = knowledge.parameter("levels_weight_share"), knowledge.parameter("levels_half_time_days")
+    half_times = column([row.half_time_days or usual for row in rows])
+    on_drug = np.flatnonzero(np.any(table.own != 0.0, axis=-1) | np.any(table.percent != 0.0, axis=-1))
+    # A drug's steady state is that of its slowest item: none builds up more slowly than it follows a lasting cause.
+    steady = np.minimum(drug.steady_weeks * WEEK / HALVINGS, column([row.half_time_days or np.inf for row in rows]))
+    steady = np.maximum(steady, _named(rows, "levels_least_half_time", 0.0, knowledge))
+    of_drug = np.where(np.isnan(table.half_time_days), steady, table.half_time_days)[on_drug]
+    is_share = [isinstance(row, Stream) and row.ucum == "%" and (row.hard_low, row.hard_high) == (0, 100) for row in rows]
+    return Motion(
+        table=table,
+        coupling=share * column([row.per_kg or 0.0 for row in rows]),
+        per_step=np.exp2(-STEP_DAYS / half_times),
+        within=np.exp2(-np.arange(STEP_DAYS) / half_times),
+        on_drug=on_drug,
+        drug_per_step=np.exp2(-STEP_DAYS / of_drug),
+        drug_within=np.exp2(-np.arange(STEP_DAYS) / of_drug),
+        normal=_named(rows, "levels_normal", np.nan, knowledge),
+        trial=_named(rows, "levels_trial", np.nan, knowledge),
+        low=np.maximum(column([row.hard_low for row in rows]), _named(rows, "levels_floor", -np.inf, knowledge)),
+        high=column([row.hard_high for row in rows]),
+        shares=np.flatnonzero(is_share),
+        bounded=np.flatnonzero(~(np.array(is_share, dtype=np.bool_) | np.array(is_shift, dtype=np.bool_))),
+        room_share=knowledge.parameter("levels_room_share"),
+    )
+
+
+def _named(rows: list[Analyte | Stream], prefix: str, absent: float, knowledge: Knowledge) -> Reals:
+    names = [f"{prefix}_{row.id}" for row in rows]
+    return column([knowledge.parameter(name) if name in knowledge.parameters else absent for name in names])
+
+
+def column(values: list[float]) -> Reals:
+    """Numbers as a column [item, 1]."""
+    return np.array(values, dtype=np.float64).reshape(-1, 1)
+
+
+def move(base: Reals, motion: Motion, treatment: Treatment, premise: Premise, knowledge: Knowledge) -> Reals:
+    """Levels by day [item, day] from first levels: what weight does with the item's lag, the drug with its own, bent away from limits."""
+    start, table = premise.start_weight_kg, motion.table
+    direct, share = derive_direct_effects(table, base, motion.coupling, start, max(premise.dose_steps))
+    # What lowers glucose does so by what there is to lower; nan marks items without such a scale.
+    excess = np.maximum((base - motion.normal) / (motion.trial - motion.normal), 0.0)
+    direct *= np.where(np.isnan(excess) | (table.shrinks == 0.0), premise.drug_response, premise.drug_response * excess)
+    weight, dose, adherence = (values[::STEP_DAYS] for values in treatment)
+    rows = motion.on_drug
+    taken = direct[rows][:, np.searchsorted(table.doses, dose)] * adherence
+    change = _lag(motion.coupling * share * (weight - start), motion.per_step, motion.within)
+    if len(rows):
+        change[rows] += _lag(taken, motion.drug_per_step, motion.drug_within)
+    change = change.reshape(len(base), -1)
+    return bend(base, change[:, : len(treatment.weight_kg)], motion)
+
+
+def _lag(target: Reals, per_step: Reals, within: Reals) -> Reals:
+    """What approaches a target looked at every few days, on each of those days [item, step, day of the step]."""
+    left = follow(target, per_step) - target
+    return np.asarray(target[:, :, None] + left[:, :, None] * within[:, None, :])
+
+
+def follow(target: Reals, left: Reals) -> Reals:
+    """What approaches a target, from 0 on the first step; `left` [item, 1] is the share of the distance left after a step.
+
+    Time is the last axis. The number of passes follows from the length alone, so no row changes another.
+    """
+    level = np.zeros_like(target)
+    level[:, 1:] = target[:, :-1] * (1.0 - left)
+    back = 1
+    while back < target.shape[1]:
+        level[:, back:] += left * level[:, :-back]
+        left, back = left * left, 2 * back
+    return level
+
+
+def bend(base: Reals, change: Reals, motion: Motion) -> Reals:
+    """Levels after a change, kept inside their limits without piling up on them; shares move on the logit."""
+    level: Reals = base + change
+    rows, room = motion.bounded, motion.room_share
+    first, inside = base[rows], level[rows]
+    # A stated first level may lie beyond the usual limit; then it is the limit itself.
+    low, high = np.minimum(motion.low[rows], first), np.maximum(motion.high[rows], first)
+    below, above = np.maximum(room * (first - low), NO_ROOM), np.maximum(room * (high - first), NO_ROOM)
+    if (inside < low + below).any() or (inside > high - above).any():
+        level[rows] = -_bend_up(-_bend_up(inside, low, below), -high, above)
+    if len(motion.shares):
+        part = np.clip(base[motion.shares] / 100.0, EDGE, 1.0 - EDGE)  # a share of nearly all or nothing moves without bound on the logit
+        odds = np.log(part / (1.0 - part)) + change[motion.shares] / (100.0 * part * (1.0 - part))
+        level[motion.shares] = 100.0 / (1.0 + np.exp(-odds))
+    return level
+
+
+def _bend_up(level: Reals, floor: Reals, span: Reals) -> Reals:
+    # A level nearer to the floor than `span` is moved to span/(2 - x) above it: the same value and slope at the joint, never below.
+    x = (level - floor) / span
+    return np.where(x >= 1.0, level, floor + span / (2.0 - np.minimum(x, 1.0)))
