@@ -83,6 +83,7 @@ def test_a_foreign_folder_and_other_arguments_are_exit_2(tmp_path, capsys):
     assert code == 2 and "patients 1" in told and "patients 2" in told
 
 
+@pytest.mark.slow
 def test_a_seed_is_the_one_a_job_file_would_read(tmp_path, capsys):
     digests = []
     for name, seed in (("a", "7"), ("b", "007")):

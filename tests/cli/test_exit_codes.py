@@ -221,7 +221,13 @@ SLOW = pytest.mark.slow
 
 @pytest.mark.parametrize(
     "closed",
-    [pytest.param(">&-", marks=SLOW), pytest.param("2>&-", marks=SLOW), pytest.param(">&- 2>&-", marks=SLOW), "<&- >&- 2>&-", ">/dev/full"],
+    [
+        pytest.param(">&-", marks=SLOW),
+        pytest.param("2>&-", marks=SLOW),
+        pytest.param(">&- 2>&-", marks=SLOW),
+        pytest.param("<&- >&- 2>&-", marks=SLOW),
+        ">/dev/full",
+    ],
 )
 def test_closed_or_full_streams_raise_nothing(closed, job, tmp_path):
     command = f"{sys.executable} -m clinworld run {job()} --offline --quiet {closed}"

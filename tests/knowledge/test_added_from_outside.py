@@ -129,6 +129,7 @@ def test_a_list_in_one_language_shows_no_name_in_the_other(
     assert shown in out and hidden not in out
 
 
+@pytest.mark.slow
 def test_what_was_added_has_pages_that_lead_to_each_other(outside: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "pages"
     assert main(["inputs", "--pages", str(folder), "--knowledge", str(outside)]) == 0

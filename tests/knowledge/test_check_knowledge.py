@@ -106,7 +106,13 @@ def test_of_two_rows_with_one_name_the_added_one_is_wrong_whatever_its_kind(tmp_
     assert caught.value.where.startswith(str(tmp_path))
 
 
-@pytest.mark.parametrize("broken", [table.BROKEN[-1][2] for table in (broken_rows, broken_conditions, broken_drugs, broken_words)])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        broken_rows.BROKEN[-1][2],
+        *(pytest.param(table.BROKEN[-1][2], marks=pytest.mark.slow) for table in (broken_conditions, broken_drugs, broken_words)),
+    ],
+)
 def test_a_folder_with_a_broken_row_is_refused(broken: Callable[[Path], Path], tmp_path: Path) -> None:
     with pytest.raises(KnowledgeError, match="sample"):
         load_knowledge(broken(tmp_path))

@@ -38,6 +38,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return code, told.out, told.err
 
 
+@pytest.mark.slow
 def test_a_renamed_copy_of_a_pack_builds_verifies_runs_and_reports_with_pack_and_afterwards_from_its_batch(
     pack: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -203,6 +203,7 @@ def test_outside_knowledge_moves_the_world_stamp_by_its_content_not_by_its_place
     assert first == second != stamps(tree)
 
 
+@pytest.mark.slow
 def test_comments_docstrings_and_layout_of_the_whole_package_move_no_stamp(tmp_path):
     copy = tmp_path / "clinworld"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))

@@ -149,7 +149,11 @@ def test_a_pack_of_record_writes_proves_itself_without_items():
 
 @pytest.mark.parametrize(
     "lacking",
-    ["explicit_decision", pytest.param("whole_frame", marks=pytest.mark.slow), pytest.param("one_to_one_rows", marks=pytest.mark.slow)],
+    [
+        pytest.param("explicit_decision", marks=pytest.mark.slow),
+        pytest.param("whole_frame", marks=pytest.mark.slow),
+        pytest.param("one_to_one_rows", marks=pytest.mark.slow),
+    ],
 )
 def test_a_pack_of_record_writes_whose_checker_lacks_a_rule_fails_its_proof(lacking, monkeypatch):
     from clinworld.packs.emr_write import episode, proof
