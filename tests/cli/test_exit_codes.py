@@ -202,6 +202,16 @@ def test_json_is_one_document_although_the_agent_prints(job, tmp_path):
         assert said in done.stderr
 
 
+def test_a_job_run_in_the_other_language_is_reported_and_can_be_run_in_its_own(job, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    good = job()
+    assert run(capsys, "run", good, "--language", "zh", "--agent", "control:constant")[0] == 0
+    assert run(capsys, "report", good)[0] == 0
+    assert len(list((tmp_path / "artifacts" / "one").glob("2*"))) == 1
+    assert run(capsys, "run", good, "--agent", "control:constant")[0] == 0
+    assert len(list((tmp_path / "artifacts" / "one").glob("2*"))) == 2
+
+
 @pytest.mark.slow
 def test_an_agent_cannot_write_to_the_terminal(job, tmp_path):
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "run")}

@@ -74,16 +74,22 @@ def test_batches_of_one_second_get_numbers_and_stay_in_order(tmp_path, monkeypat
     made = [make_batch(tmp_path, items=1) for _ in range(11)]
     assert [batch.stamp for batch in made] == ["20260101-000000", *(f"20260101-000000-{n}" for n in range(2, 12))]
     assert list_batches(tmp_path, "toy") == tuple(made)
-    assert newest_batch(tmp_path, "toy", "a1b2c3d4") == made[-1]
+    assert newest_batch(tmp_path, "toy", ("a1b2c3d4",)) == made[-1]
 
 
 def test_a_job_edited_since_its_batch_is_told_with_both_digests(tmp_path):
-    assert newest_batch(tmp_path, "toy", "ffff") is None
+    assert newest_batch(tmp_path, "toy", ("ffff",)) is None
     old = make_batch(tmp_path, items=1, job_digest="ffff")
     make_batch(tmp_path, items=1)
-    assert newest_batch(tmp_path, "toy", "ffff") == old
+    assert newest_batch(tmp_path, "toy", ("ffff",)) == old
     with pytest.raises(StampMismatch, match=r"eeee.*a1b2c3d4"):
-        newest_batch(tmp_path, "toy", "eeee")
+        newest_batch(tmp_path, "toy", ("eeee",))
+
+
+def test_a_batch_of_the_same_job_in_another_language_is_no_edited_job(tmp_path):
+    other = make_batch(tmp_path, items=1, job_digest="ffff")
+    assert newest_batch(tmp_path, "toy", ("eeee",), kin=("eeee", "ffff")) is None
+    assert newest_batch(tmp_path, "toy", ("eeee", "ffff"), kin=("eeee", "ffff")) == other
 
 
 def test_an_unknown_batch_is_named_with_the_nearest(tmp_path):

@@ -128,7 +128,7 @@ def _open(target: str, out: Path, stamp: str | None, packs: tuple[Path, ...], kn
     if is_batch(target):
         return source_of(*open_batch_target(target, packs=packs, knowledge_dir=knowledge))
     setting, job = open_job(target, packs=packs, knowledge_dir=knowledge)
-    found = choose_batch(job, out, stamp)
+    found = choose_batch(setting, job, out, stamp, in_any_language=True)
     if found is None:
         raise UsageError(
             f"report {target}", f"no batch of job {job.job_id} under {out}", do="Make one with `clinworld build`, then `clinworld run`."

@@ -88,7 +88,7 @@ def run(
         setting, chosen = open_batch_target(target, packs=pack, knowledge_dir=knowledge)
     else:
         setting, job = open_job(target, language=language, packs=pack, knowledge_dir=knowledge)
-        chosen = choose_batch(job, out, batch) or run_build(setting, job, out, 1, console).batch
+        chosen = choose_batch(setting, job, out, batch) or run_build(setting, job, out, 1, console).batch
     if rejudge:
         summary = rejudge_batch(chosen, setting.pack, setting.knowledge)
     else:

@@ -49,6 +49,7 @@ class Setting:
     pack: LoadedPack
     pack_dirs: tuple[Path, ...]
     knowledge_dir: Path | None
+    job_digests: tuple[str, ...] = ()  # of the job file in each language
 
 
 def open_job(
@@ -60,9 +61,10 @@ def open_job(
         raise refuse_kind(card)
     knowledge = load_knowledge(knowledge_dir)
     job = read_job(find_job(name), knowledge, tasks=pack_names(packs))
-    if language is not None and (chosen := check_language(language)) != job.language:
-        job = replace(job, language=chosen, digest=digest_value([job.digest, chosen]))
-    return Setting(knowledge, load_pack(job.task, extra_dirs=packs), tuple(packs), knowledge_dir), job
+    digests = {each: job.digest if each == job.language else digest_value([job.digest, each]) for each in LANGUAGES}
+    chosen = job.language if language is None else check_language(language)
+    setting = Setting(knowledge, load_pack(job.task, extra_dirs=packs), tuple(packs), knowledge_dir, tuple(digests.values()))
+    return setting, replace(job, language=chosen, digest=digests[chosen])
 
 
 def open_batch_target(target: str, *, packs: Sequence[Path] = (), knowledge_dir: Path | None = None) -> tuple[Setting, Batch]:
@@ -120,18 +122,19 @@ def is_pack(target: str, packs: Sequence[Path] = ()) -> bool:
     return (Path(target) / "pack.yaml").is_file() or (not Path(target).exists() and target in list_cards(packs))
 
 
-def choose_batch(job: Job, out: Path, stamp: str | None) -> Batch | None:
-    """The newest batch of a job under `out` with its digest, the one named by `stamp`, or None when there is none.
+def choose_batch(setting: Setting, job: Job, out: Path, stamp: str | None, *, in_any_language: bool = False) -> Batch | None:
+    """The newest batch of a job under `out` in its language or in any, the one named by `stamp`, or None when there is none.
 
     Raises StampMismatch when batches exist but the job file was edited since.
     """
+    digests = setting.job_digests if in_any_language else (job.digest,)
     if stamp is None:
-        newest = newest_batch(out, job.job_id, job.digest)
+        newest = newest_batch(out, job.job_id, digests, kin=setting.job_digests)
         if newest is not None:
             read_facts(newest)
         return newest
     batch = find_batch(out, job.job_id, stamp)
     found = read_facts(batch).job_digest
-    if found != job.digest:
+    if found not in digests:
         raise StampMismatch(str(batch.folder), f"it was built from job digest {found}", f"the file's is {job.digest}", do="Build again.")
     return batch

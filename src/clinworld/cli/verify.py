@@ -66,7 +66,7 @@ def verify(
         setting, chosen = open_batch_target(target, packs=pack, knowledge_dir=knowledge)
     else:
         setting, job = open_job(target, language=language, packs=pack, knowledge_dir=knowledge)
-        chosen = choose_batch(job, out, batch) or run_build(setting, job, out, 1, console).batch
+        chosen = choose_batch(setting, job, out, batch) or run_build(setting, job, out, 1, console).batch
     summary = run_verify(chosen, setting, console)
     console.finish(f"{summary.line()} {chosen.folder / 'verify.jsonl'}", summary.document())
     return summary.exit_code

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from hashlib import sha256
@@ -350,21 +350,21 @@ def list_batches(out: Path, job_id: str) -> tuple[Batch, ...]:
     return tuple(Batch(path) for _, _, path in sorted(found))
 
 
-def newest_batch(out: Path, job_id: str, job_digest: str) -> Batch | None:
-    """The newest batch built from this very job, or None when the job has no batch at all.
+def newest_batch(out: Path, job_id: str, job_digests: Collection[str], *, kin: Collection[str] = ()) -> Batch | None:
+    """The newest batch built from this very job, or None when the job has no batch at all or only such of its `kin`.
 
-    Raises StampMismatch when there are batches and none has the job's digest.
+    Raises StampMismatch when there is a batch of another job under its name and none of its own.
     """
     batches = list_batches(out, job_id)
     digests = [_job_digest(batch) for batch in batches]
     for batch, digest in zip(reversed(batches), reversed(digests), strict=True):
-        if digest == job_digest:
+        if digest in job_digests:
             return batch
-    if not batches:
+    if set(digests) <= set(kin):
         return None
     raise StampMismatch(
         str(out / job_id),
-        f"the job file has digest {job_digest}, its newest batch {batches[-1].stamp} was built from {digests[-1] or 'an unknown job'}",
+        f"the job file has digest {' or '.join(job_digests)}, its newest batch {batches[-1].stamp} was built from {digests[-1] or 'an unknown job'}",
         "a batch stands for the job it was built from",
         do="Build again with `clinworld build JOB`, or name the batch with --batch.",
         kind="job_changed",
