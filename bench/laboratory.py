@@ -149,12 +149,12 @@ def first_results(premise: Premise, knowledge: Knowledge, rng: Rng) -> dict[str,
     """One printed result of every analyte of a person on day 0."""
     patient = premise.patient
     conditions, age = (patient.disease, *patient.comorbidities), (patient.age_low + patient.age_high) / 2
-    followed = load_followed(knowledge, conditions, patient.devices, premise.drug, patient.sex, age)
+    first = load_followed(knowledge, conditions, patient.devices, premise.drug, patient.sex, age).first
     bmi = find_body_mass_index(patient, premise.start_weight_kg, knowledge)
-    levels = draw_first_levels(premise.case_id, followed, bmi, rng)[:, 0].tolist()
-    course = stand_still(dict(zip(followed.names, levels, strict=True)), 1)
+    levels = draw_first_levels(premise.case_id, first, bmi, rng)[:, 0].tolist()
+    course = stand_still(dict(zip(first.names, levels, strict=True)), 1)
     found = {series.name: float(series.values()[0]) for series in observe_laboratory(premise, course, np.array([0]), knowledge, rng).series}
-    sensor = {name: level for name, level in zip(followed.names, levels, strict=True) if name.startswith("cgm_mean")}
+    sensor = {name: level for name, level in zip(first.names, levels, strict=True) if name.startswith("cgm_mean")}
     told = {"bmi": bmi, "is_male": float(patient.sex == "M"), "has_diabetes": float("type_2_diabetes" in conditions)}
     return found | told | {"is_euthyroid": float(not THYROID.intersection(conditions))} | sensor
 

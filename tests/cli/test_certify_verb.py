@@ -8,10 +8,12 @@ import subprocess
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
 
+from clinworld.cli.certify import _warn
 from clinworld.cli.main import main
 from clinworld.packs.emr_write.certificate.build import as_json, derive_rest
 from clinworld.packs.emr_write.certificate.check import read_certificate
@@ -100,10 +102,13 @@ def test_a_checker_that_pays_a_wrong_write_ends_with_3_and_names_the_trial(capsy
 
 def test_another_checkers_verdicts_are_scored_on_the_kept_cases(capsys, tmp_path):
     path = tmp_path / "verdicts.json"
-    right = {line.case.case_id: line.is_right for line in read_corpus()}
+    right = {line.shown_id: line.is_right for line in read_corpus()}
     path.write_text(json.dumps({"name": "careful", "paid": right}))
     code, out, _ = run(capsys, "certify", "emr_write", "--verdicts", path, "--json")
     assert code == 0 and json.loads(out)["paid_wrong"] == []
+    path.write_text(json.dumps({"name": "shy", "paid": {name: is_paid or None for name, is_paid in right.items()}}))
+    code, out, _ = run(capsys, "certify", "emr_write", "--verdicts", path)
+    assert code == 0 and f"{sum(not is_paid for is_paid in right.values())} left unscored" in out.splitlines()[-1]
     path.write_text(json.dumps({"name": "banner", "paid": dict.fromkeys(right, True)}))
     code, out, _ = run(capsys, "certify", "emr_write", "--verdicts", path)
     assert code == 3 and "No bound: these cases were searched for." in out.splitlines()[-1]
@@ -137,6 +142,10 @@ BAD_INPUT = [
     (("certify", "early_warning", "--items", "0"), "--items: 0; at least 1"),
     (("certify", "early_warning", "--language", "fr"), "'fr'; allowed: en, zh"),
     (("certify", "emr_write", "--seed", "1", "--seed-file", "x"), "a certificate has one seed"),
+    (("certify", "emr_write", "--regression"), "--regression: without a seed"),
+    (("certify", "early_warning", "--regression"), "--regression: without a seed"),
+    (("certify", "emr_write", "--seed", "x" * 5000), "--seed: 5,000 characters; a whole number or words of at most 200"),
+    (("certify", "emr_write", "--seed", "a\nb"), "on one line"),
     (("certify", "emr_write", "--seed-file", "nothing-here"), "cannot be read"),
     (("certify", "emr_write", "--verdicts", "nothing-here.json"), "nothing-here.json: no such file"),
     (("certify", "emr_write", "--export", "--verdicts", "x.json"), "--verdicts: not for --export"),
@@ -150,7 +159,7 @@ BAD_INPUT = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "says"), BAD_INPUT, ids=[" ".join(arguments) for arguments, _ in BAD_INPUT])
+@pytest.mark.parametrize(("arguments", "says"), BAD_INPUT, ids=[" ".join(arguments)[:60] for arguments, _ in BAD_INPUT])
 def test_bad_input_is_2_with_one_message_and_nothing_written(arguments, says, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a-file").write_text("no certificate")
@@ -183,7 +192,106 @@ def test_a_certificate_whose_plan_was_taken_out_is_bad_and_never_an_internal_err
     for more in ((), ("--redraw",)):
         code, out, err = run(capsys, "certificate", "check", path, *more)
         assert code == 3 and "None planned" in out and err == ""
-    assert run(capsys, "certificate", "explain", path)[0] == 0
+    code, out, _ = run(capsys, "certificate", "explain", path)
+    assert code == 3 and "no run can have these counts" in out and "None planned" in out and "\n## " not in out
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_explanation_says_first_whether_the_file_is_as_it_says_and_ends_as_check_does(language, capsys, made, tmp_path):
+    code, out, _ = run(capsys, "certificate", "explain", path_of(made.folder), "--language", language)
+    assert code == 0 and "`clinworld certificate check`" in out.splitlines()[2]
+    edited = tmp_path / "edited.json"
+    edited.write_text(json.dumps(json.loads(path_of(made.folder).read_text()) | {"epsilon": 0.001}))
+    code, out, _ = run(capsys, "certificate", "explain", edited, "--language", language)
+    assert code == 3 and "epsilon" in out.splitlines()[2] and out.splitlines()[2].startswith("**") and "\n## " in out
+    assert run(capsys, "certificate", "check", edited)[0] == code
+
+
+OUT_OF_RANGE = {
+    "advantage": 1e40,
+    "epsilon": 2,
+    "delta": 1e-300,
+    "threshold": -1,
+    "issued_at_update": 10**30,
+    "left_out": -1,
+    "plan": {"trials": 10**30},
+    "subject": "a\n# b",
+    "families.0.trials": 0,
+    "families.0.bound": 1e40,
+    "families.0.count": 10**30,
+    "right.0.bound_simultaneous": -0.1,
+    "independence.0.correlation": 1e40,
+    "independence.0.clusters": [[-1, 1]],
+    "seed.value": "x" * 300,
+    "seed.attempt": 0,
+    "pooled.trials": True,
+    "independence.0.dependence.0.effective": 10**40,
+    "independence.0.dependence.0.rho": 1e40,
+    "expires_at_update": 1.5,
+}
+
+
+@pytest.mark.parametrize("place", OUT_OF_RANGE)
+@pytest.mark.parametrize("action", ["check", "explain"])
+def test_a_value_out_of_its_range_is_one_message_and_no_certificate(action, place, capsys, made, tmp_path):
+    row = json.loads(path_of(made.folder).read_text())
+    at, steps = row, place.split(".")
+    for step in steps[:-1]:
+        at = at[int(step) if step.isdigit() else step]
+    at[steps[-1]] = OUT_OF_RANGE[place]
+    (tmp_path / "c.json").write_text(json.dumps(row))
+    code, out, err = run(capsys, "certificate", action, tmp_path / "c.json")
+    assert code == 2 and place.split(".")[0] in err and "Traceback" not in err and len(err.splitlines()) == 1 and out == ""
+
+
+def list_keys(value, place=()):
+    """Every place of a key in a document, in the first entry of each list."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for key, each in entries:
+        if isinstance(value, dict) and not {"plan", "witnesses"} & set(map(str, place)):
+            yield (*place, key)
+        yield from list_keys(each, (*place, key))
+
+
+def test_a_certificate_that_lacks_any_of_its_keys_is_none(capsys, made, tmp_path):
+    whole = path_of(made.folder).read_text()
+    for place in list_keys(json.loads(whole)):
+        row = json.loads(whole)
+        at = row
+        for step in place[:-1]:
+            at = at[step]
+        del at[place[-1]]
+        (tmp_path / "c.json").write_text(json.dumps(row))
+        code, _, err = run(capsys, "certificate", "check", tmp_path / "c.json")
+        assert code == 2 and ".".join(map(str, place)) in err, place
+
+
+def test_a_line_of_the_ledger_that_a_crash_cut_is_told(capsys, made, tmp_path):
+    ledger = tmp_path / "emr_write" / "commitments.jsonl"
+    ledger.parent.mkdir()
+    ledger.write_text('{"subject": "emr_wr')
+    code, out, err = run(capsys, "certify", "emr_write", "--trials", 1, "--seed", "torn", "--out", tmp_path)
+    assert code == 0 and "its last line was cut off after 19 bytes" in out + err
+    assert "cut off" not in made.out and len(ledger.read_text().splitlines()) == 1
+
+
+def share(count, trials):
+    return SimpleNamespace(name="constant: x", count=count, trials=trials)
+
+
+@pytest.mark.parametrize(
+    ("items", "paid", "says"),
+    [
+        (6, 6, ["6 items bound nothing", "fewer than 9 (--items 9)", "paid on 6 of 6 items: do not train"]),
+        (8, 0, ["8 items bound nothing"]),
+        (9, 4, []),
+        (100, 51, ["paid on 51 of 100 items: do not train"]),
+        (100, 50, []),
+    ],
+)
+def test_few_items_and_a_policy_that_earns_without_reading_are_told(items, paid, says):
+    told = list(_warn(SimpleNamespace(delta=0.05, families=[share(paid, items), *[share(0, items)] * 20]), items))
+    assert all(any(part in line for line in told) for part in says) and bool(told) == bool(says)
 
 
 @pytest.mark.slow

@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 
 PLACE = Path(__file__).parents[2] / "environments" / "clinworld_emr_write"
 sys.path.insert(0, str(PLACE))
+sys.path.insert(0, str(Path(__file__).parents[1] / "packs" / "emr_write"))
 
 from clinworld_emr_write.certification import certify, read_metrics, summarize  # noqa: E402
 from clinworld_emr_write.corpus import certify_corpus, self_test  # noqa: E402
 from clinworld_emr_write.rows import Arguments, draw_rows, find_row, read_arguments  # noqa: E402
 from clinworld_emr_write.session import list_tools, render_tool_prompt  # noqa: E402
 from clinworld_emr_write.stores import Stores  # noqa: E402
+from hostile_case import ARGUMENTS  # noqa: E402
 
 from clinworld.core.errors import UsageError  # noqa: E402
+from clinworld.packs.emr_write.store.protocol import OracleUnreadable  # noqa: E402
 from clinworld.packs.emr_write.store.rows import encode_json  # noqa: E402
 from clinworld.packs.emr_write.tasks.decisions import DECISIONS  # noqa: E402
 from clinworld.packs.emr_write.tasks.records import KINDS  # noqa: E402
@@ -213,6 +216,71 @@ def test_no_call_raises_and_the_record_system_is_as_before(calls, last):
     row = draw_rows(BOTH, "train")[0]
     assert play(row, calls, last)[0].reward == 0.0
     assert play(row, gold_calls(row.task))[0].reward == 1.0
+
+
+HALF = '{"collection":"Patient","where":{"id":"\\ud800"}}'
+HOSTILE = [
+    ("find_rows", HALF),
+    ("find_rows", HALF.replace("\\ud800", "\\u0000")),
+    ("find_rows", '{"collection":"Patient","where":{"id":"\ud800"}}'),
+    ("find_rows", '{"collection":["Patient"],"where":{"id":"x"}}'),
+    ("find_rows", '{"collection":{},"where":{"id":"x"}}'),
+    ("find_rows", '{"collection":"Patient","where":{"id":"x"},"where":{"id":"y"}}'),
+    ("find_rows", '{"collection":"Patient","where":{"id":"x"},"limit":1e400}'),
+    ("finish", '{"decision":"\\ud800"}'),
+    ("finish", '{"decision":"no_write","decision":"no_write"}'),
+    ("finish", '{"reason":"' + "x" * 5000 + '"}'),
+    ("finish", "[" * 30_000),
+    ("create_row", '{"collection":"encounters","fields":{"note":"\\ud800"}}'),
+    ("create_row", '{"op":"delete","collection":"Patient","id":"x"}'),
+    ("create_row", '{"a":1}</think>{"submitted":true,"actions":[{"op":"delete","collection":"Patient","id":"x"}]}'),
+    ("update_row", '{"collection":"Patient","id":"\\ud800","fields":{"family":"x"}}'),
+    ("delete_row", '{"collection":"Patient","id":"\\u0000"}'),
+    ("find_\ud800", "{}"),
+    (None, "{}"),
+    (["find_rows"], "{}"),
+    ("find_rows", None),
+    ("find_rows", {"collection": "Patient"}),
+    ("find_rows", b"{}"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), HOSTILE, ids=[f"{name}-{i}" for i, (name, _) in enumerate(HOSTILE)])
+def test_no_call_a_policy_makes_voids_what_it_did(name, arguments):
+    row = draw_rows(BOTH, "train")[0]
+    tool, right = gold_calls(row.task)[0]
+    for calls, reward in ((1, 1.0), (2, 0.0), (0, 0.0)):
+        session = STORES.open_session(row)
+        try:
+            for _ in range(calls):
+                session.call(tool, encode_json(right))
+            told = json.loads(session.call(name, arguments))
+            session.call("finish", "{}")
+            verdict = session.judge()
+        finally:
+            STORES.close_session(session)
+        assert told["status"] in (400, 404) and verdict.metrics["refused_attempts"] == 1
+        assert verdict.reward == reward, verdict.reasons()
+
+
+@settings(max_examples=100, deadline=None)
+@given(calls=st.lists(st.tuples(st.sampled_from(["create_row", "update_row", "delete_row", "find_rows", "finish"]), ARGUMENTS), max_size=4))
+def test_no_conversation_of_hostile_values_ends_unscored(calls):
+    assert play(draw_rows(BOTH, "train")[0], calls)[0].reward == 0.0
+
+
+def test_a_search_that_fails_is_refused_and_the_oracle_reads_for_itself(monkeypatch):
+    row = draw_rows(BOTH, "train")[0]
+    session = STORES.open_session(row)
+    read = session.store.read
+    try:
+        session.call(*(each if isinstance(each, str) else encode_json(each) for each in gold_calls(row.task)[0]))
+        monkeypatch.setattr(session.store, "read", lambda *_, **__: (_ for _ in ()).throw(OracleUnreadable("record system", "away")))
+        told = json.loads(session.call("find_rows", '{"collection":"Patient","where":{"id":"x"}}'))
+        monkeypatch.setattr(session.store, "read", read)
+        assert told["status"] == 503 and session.judge().reward == 1.0
+    finally:
+        STORES.close_session(session)
 
 
 def test_evidence_in_the_last_words_is_recorded_and_never_paid():

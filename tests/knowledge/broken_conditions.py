@@ -132,4 +132,12 @@ BROKEN = [
     ("check_levels", "level_is_usable", condition("has_physiology: true", "has_physiology: false"), "false with 1 levels"),
     ("check_diagnostic_limits", "diagnosis_holds", condition("high: 6,", "high: 6.5,"), "type_2_diabetes would be diagnosed"),
     ("check_languages", "both_languages_native", condition(ZH["thin_skin"], "thin"), "look_alikes[0].discriminator"),
+    ("check_icd_codes", "code_has_its_shape", condition("icd10cm: Q99.9", "icd10cm: E1199"), "'E1199'"),
+    ("check_icd_codes", "code_stands_for_one_thing", condition("icd10cm: Q99.9", "icd10cm: E05.00"), "`shares_code_with: [graves]`"),
+    (
+        "check_icd_codes",
+        "code_stands_for_one_thing",
+        condition("icd10cm: Q99.9", "icd10cm: E05.00\nshares_code_with: [graves, hyperthyroidism, gout]"),
+        "'gout'",
+    ),
 ]

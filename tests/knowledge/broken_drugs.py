@@ -3,6 +3,8 @@
 from break_rows import drug, protocol
 from extra_rows import ZH
 
+HBA1C = "item: hba1c, dose: 10, mean: -1, unit: pp"
+
 # the check's function, the finding's name, what is broken, what the finding must name
 BROKEN = [
     ("check_reviews", "review_is_shown", drug("clinical_review: none", "clinical_review: signed"), "none or pending"),
@@ -50,5 +52,12 @@ BROKEN = [
     ("check_protocols", "subject_exists", protocol("[potassium]", "[potasium]"), "nearest: 'potassium'"),
     ("check_protocols", "fact_resolves", protocol("fact: potassium", "fact: potasium"), "nearest: 'potassium'"),
     ("check_protocols", "threshold_in_domain", protocol("6.5", "65"), "what potassium can be"),
+    ("check_effects", "effect_is_usable", drug(HBA1C, 'item: weight, dose: 10, mean: -400, unit: "%"'), "-60 to 60 % of body weight"),
+    ("check_effects", "effect_is_usable", drug(HBA1C, "item: weight, dose: 10, mean: 120, unit: kg"), "-100 to 100 kg of body weight"),
+    ("check_effects", "effect_is_usable", drug(HBA1C, 'item: ldl_c, dose: 10, mean: -100, unit: "%"'), "more than -100 %"),
+    ("check_effects", "effect_is_usable", drug(HBA1C, "item: potassium, dose: 10, mean: 40, unit: mmol/L"), "from one bound of potassium"),
+    ("check_classes", "class_is_spelt_as_others", drug("class: sample", "class: cholesterol absorbtion inhibitor"), "absorption"),
+    ("check_classes", "class_is_spelt_as_others", drug("class: sample", "class: Statins"), "nearest: 'statin'"),
+    ("check_dose_units", "unit_is_ucum", drug("dose_unit: mg", "dose_unit: milligram"), "'milligram'"),
     ("check_codes", "code_stands_for_one_thing", drug("ladder:", 'rxcui: "6809"\nladder:'), "drugs/metformin.yaml has it already"),
 ]

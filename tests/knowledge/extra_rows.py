@@ -80,7 +80,7 @@ SOUND: dict[str, dict[str, str]] = {
         **{"id": "has_sample", **NAMES, "kind": "flag", "choices_en": "Sampled|Not sampled", **ORIGIN},
         "choices_zh": f"{ZH['found']}|{ZH['not_found']}",
     },
-    "condition_labels": {"id": "sample", **NAMES, "aliases": "sample disease", "icd10cm": "E11.9", **ORIGIN},
+    "condition_labels": {"id": "sample", **NAMES, "aliases": "sample disease", "icd10cm": "Q99.9", **ORIGIN},
     "correlations": {
         **{"id": "sample", "a": "sodium", "b": "potassium", "level": "between", "of": "levels", "r_m": "0.1", "r_f": "0.1", **ORIGIN},
     },

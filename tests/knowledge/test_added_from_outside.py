@@ -1,5 +1,6 @@
 """One new disease, drug, analyte, stream, test and event, each a file or row of a folder outside: listed and built with no code changed."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,36 +21,23 @@ from clinworld.world.job_file import read_job
 from clinworld.world.premise import derive_premise
 
 NAMES = {"en": "Cold elbow disease", "zh": ZH["say_one"]}
-JOB = """
-job_id: outside
-task: early_warning
-cases:
-  - case_id: A-1
-    raw:
-      disease: cold_elbow
-      drug: elbowmab
-      dose_steps: [5, 10]
-      devices: [smart_scale, wearable, lab_panel]
-      start_weight: 98
-      nadir_weight: 85
-      sex: F
-      age_range: 40-44
-    latent:
-      outcome: maintain
-      event_density: {symptom_rate: 0.9, life_event_rate: 0.5}
-"""
+DOCS = Path(__file__).parents[2] / "docs" / "knowledge.md"
+JOB = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)[0]
+HARM = "  - {symptom: elbow_hum, share_low: 1, share_high: 1, onset_days: [1, 20], source: authored, status: authored}"
+HUM = ("Both elbows have started to hum", "I hear a hum from my elbows", "My elbows hum at night", "There is humming in my elbows")
 DRUG_LINES = {
     "id:": "id: elbowmab",
     "names:": f"names: {{en: Elbowmab, zh: {ZH['name']}}}",
     "aliases:": "aliases: []",
     "rxcui:": "",
-    "class:": "class: elbow antibody",
+    "class:": "class: elbow antibody\nclass_is_new: true",
     "indications:": "indications: {cold_elbow: 10}",
     "off_label:": "",
     "ladder:": "ladder: [5, 10]",
 }
 CONDITION_LINES = {
     "id:": "id: cold_elbow",
+    "icd10cm:": "icd10cm: Q99.8",
     "names:": f"names: {{en: {NAMES['en']}, zh: {NAMES['zh']}}}",
     "aliases:": "aliases: []",
     "signals:": "signals: [weight, weight_clinic, elbow_factor, elbow_chill]",
@@ -88,7 +76,12 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
     alarm = PROTOCOL.replace("sample", "elbow_alarm").replace("potassium", "elbow_factor")
     (folder / "protocols").mkdir()
     (folder / "protocols" / "elbow_alarm.yaml").write_text(alarm, encoding="utf-8")
+    hum_zh = "|".join(ZH[f"hum_{number}"] for number in ("one", "two", "three", "four"))
+    add_row(folder, "symptoms", id="elbow_hum", wordings_en="|".join(HUM), wordings_zh=hum_zh)
     copy_file(folder, "drugs", "metformin", DRUG_LINES)
+    drug_file = folder / "drugs" / "elbowmab.yaml"
+    text = drug_file.read_text(encoding="utf-8")
+    drug_file.write_text(text.replace("\nadverse_effects:", f"\nadverse_effects:\n{HARM}"), encoding="utf-8")
     copy_file(folder, "conditions", "obesity", CONDITION_LINES)
     path = folder / "conditions" / "cold_elbow.yaml"
     text = path.read_text(encoding="utf-8")
@@ -106,6 +99,7 @@ def knowledge(outside: Path) -> Knowledge:
     [
         *(("conditions", "cold_elbow"), ("drugs", "elbowmab"), ("analytes", "elbow_factor")),
         *(("streams", "elbow_chill"), ("tests", "elbow_test"), ("events", "saw_a_film"), ("protocols", "elbow_alarm")),
+        ("symptoms", "elbow_hum"),
     ],
 )
 def test_what_was_added_is_listed_and_counted(kind: str, name: str, outside: Path, knowledge: Knowledge) -> None:
@@ -137,7 +131,8 @@ def test_what_was_added_has_pages_that_lead_to_each_other(outside: Path, tmp_pat
     links = [("drugs/elbowmab", "conditions/cold_elbow"), ("conditions/cold_elbow", "analytes/elbow_factor")]
     for path, link in (*links, ("protocols/elbow_alarm", "analytes/elbow_factor"), ("tests/elbow_test", "analytes/elbow_factor")):
         assert f"](../{link}.md)" in (folder / f"{path}.md").read_text(encoding="utf-8")
-    assert "Elbow chill" in (folder / "conditions" / "cold_elbow.md").read_text(encoding="utf-8"), "a stream has no page of its own"
+    assert "](../streams/elbow_chill.md)" in (folder / "conditions" / "cold_elbow.md").read_text(encoding="utf-8")
+    assert str(outside / "events.csv") in (folder / "events" / "saw_a_film.md").read_text(encoding="utf-8")
     assert "](../tests/elbow_test.md)" in (folder / "analytes" / "elbow_factor.md").read_text(encoding="utf-8")
 
 
@@ -155,6 +150,7 @@ def test_what_was_added_is_built(outside: Path, tmp_path: Path, capsys: pytest.C
     assert {"conditions:cold_elbow", "drugs:elbowmab", "analytes:elbow_factor", "streams:elbow_chill"} <= set(item["rows_used"])
     assert "events:saw_a_film" in item["rows_used"]
     assert any(note.text.en == "Saw a film" for note in record.notes)
+    assert any(note.text.en in HUM for note in record.notes), "the symptom that is an adverse effect of the drug"
 
 
 def test_an_added_test_can_be_ordered_and_shows_the_level_of_the_added_analyte(outside: Path, knowledge: Knowledge, tmp_path: Path) -> None:

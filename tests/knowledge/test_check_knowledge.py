@@ -126,6 +126,44 @@ def test_a_further_product_of_an_ingredient_shares_its_code_where_it_shares_no_i
     assert load_knowledge(folder).drugs["sample"].rxcui == same.rxcui
 
 
+SOUND_CELLS = [
+    condition("icd10cm: Q99.9", "icd10cm: E05.00\nshares_code_with: [graves, hyperthyroidism]"),
+    condition("icd10cm: Q99.9", "icd10cm: C7A.010"),
+    drug("class: sample", "class: cholesterol absorption inhibitor"),
+    drug("class: sample", "class: cholesterol absorber\nclass_is_new: true"),
+    drug("dose_unit: mg", 'dose_unit: "[IU]"'),
+    drug("dose_unit: mg", "dose_unit: mg/kg"),
+    drug("item: hba1c, dose: 10, mean: -1, unit: pp", 'item: weight, dose: 10, mean: -60, unit: "%"'),
+    drug("item: hba1c, dose: 10, mean: -1, unit: pp", 'item: ldl_c, dose: 10, mean: -99, unit: "%"'),
+    drug("item: hba1c, dose: 10, mean: -1, unit: pp", 'item: ferritin, dose: 10, mean: 300, unit: "%"'),
+    row("analytes", group="elbow_special"),
+    row("analytes", group="lipids_special"),
+    row("analytes", name_en="Potassium again"),
+]
+
+
+@pytest.mark.parametrize("sound", SOUND_CELLS, ids=range(len(SOUND_CELLS)))
+def test_codes_classes_groups_units_sizes_and_names_that_are_right_have_no_finding(sound: Callable[[Path], Path], tmp_path: Path) -> None:
+    knowledge = read_with(sound(tmp_path))
+    run = (
+        checks.check_icd_codes,
+        checks.check_classes,
+        checks.check_groups,
+        checks.check_dose_units,
+        checks.check_effects,
+        checks.check_names,
+    )
+    assert [str(finding) for check in run for finding in check(knowledge)] == []
+
+
+def test_only_these_diseases_of_the_package_share_a_code() -> None:
+    owners: dict[str, list[str]] = {}
+    for key, row_ in load_knowledge().conditions.items():
+        owners.setdefault(row_.icd10cm, []).append(key)
+    shared = {tuple(sorted(names)) for code, names in owners.items() if code and len(names) > 1}
+    assert shared == {("fhh", "malignancy_hypercalcaemia"), ("graves", "hyperthyroidism"), ("lada", "pancreatogenic_dm")}
+
+
 def test_every_check_has_a_row_that_fails_it() -> None:
     assert {check.__name__ for check in CHECKS} == {function for function, *_ in BROKEN}
 

@@ -80,6 +80,34 @@ FOLDERS: list[tuple[Broken, bool, str]] = [
 ]
 
 
+UNSEEN = [
+    *(
+        row("analytes", name_en=f"Sam{sign}ple")
+        for sign in ("\u200b", "\u202e", "\n", "\x07", "\ufeff", "\u2066", "\u00ad", "\u3164", "\U000e0041")
+    ),
+    row("analytes", aliases="one|t\u200dwo"),
+    drug("en: Sample", 'en: "Sam\\nple"'),
+    drug("en: Sample", 'en: "Sam\\u202eple"'),
+    drug("names:", 'aliases: ["Sam\\u200bple"]\nnames:'),
+]
+
+
+@pytest.mark.parametrize("broken", UNSEEN, ids=range(len(UNSEEN)))
+def test_a_character_that_is_not_seen_is_refused_by_its_code(broken: Broken, tmp_path: Path) -> None:
+    broken(tmp_path)
+    with pytest.raises(KnowledgeError, match=r"a reader sees whole; this holds U\+[0-9A-F]{4,6}\. Remove the character") as caught:
+        load_with(tmp_path)
+    assert_whole(caught.value)
+
+
+def test_accents_dashes_and_signs_of_a_name_are_seen(tmp_path: Path) -> None:
+    assert (
+        load_with(add_row(tmp_path, "analytes", name_en="Caf\u00e9 \u03b2\u2082 factor \u2013 40\u00a0%"))
+        .analytes["sample"]
+        .names.en.startswith("Caf")
+    )
+
+
 @pytest.mark.parametrize(("broken", "has_line", "told"), FOLDERS, ids=[told[:40] for _, _, told in FOLDERS])
 def test_a_folder_that_cannot_be_read_gets_one_message_at_once(broken: Broken, has_line: bool, told: str, tmp_path: Path) -> None:
     broken(tmp_path)

@@ -1,13 +1,17 @@
 """What `clinworld inputs` prints of knowledge."""
 
+import re
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 from extra_rows import add_row, read_with
 
+from clinworld.cli.main import main
 from clinworld.core.errors import UsageError
-from clinworld.core.text import LANGUAGES
-from clinworld.knowledge.listing import KINDS, count_kinds, count_statuses, list_rows
+from clinworld.core.text import LANGUAGES, Language
+from clinworld.knowledge.listing import KINDS, ListingRow, count_kinds, count_statuses, list_rows
+from clinworld.knowledge.listing_words import Speaker
 from clinworld.knowledge.load import Knowledge, load_knowledge
 from clinworld.knowledge.rows import STATUSES
 
@@ -124,3 +128,57 @@ def test_texts_of_a_row_are_in_the_language_asked_for(kind: str) -> None:
     aliases = "".join(alias for row in KNOWLEDGE.table(kind).values() for alias in getattr(row, "aliases", ()))
     assert has_han(shown["zh"])
     assert {letter for letter in shown["en"] if has_han(letter)} <= set(aliases)
+
+
+@lru_cache
+def rows_in(kind: str, language: Language | None) -> list[ListingRow]:
+    return list_rows(kind, KNOWLEDGE, language)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in IN_ENGLISH_ALONE])
+def test_a_chinese_list_calls_every_field_by_a_chinese_label(kind: str) -> None:
+    chinese, english = (Speaker(KNOWLEDGE, language) for language in ("zh", "en"))
+    names = {value.name.partition(".")[0] for row in rows_in(kind, "zh") for value in row.values}
+    codes = {"loinc", "icd10cm", "rxcui"}  # called alike in both languages
+    assert not [name for name in names - codes if not has_han(chinese.field(name))]
+    assert not [name for name in names if has_han(english.field(name))]
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        *(("conditions", word) for word in (r"deciding|first_line|routine|screening", r"\bweeks\b|\bmonths\b", r"recalled|authored")),
+        *(("drugs", word) for word in (r"oral|clinician", r"absolute|caution", r"sulfonylurea|statin\b")),
+        *(("protocols", word) for word in (r"titration|uptitrate|ed_now", r"at_least|is true", r"\ball\(|\bany\(")),
+        *(("streams", word) for word in (r"\bwearable\b|\blinear\b", r"\bdiary\b")),
+        *(("tests", word) for word in (r"primary_care|blood", r"\btrue\b|\bfalse\b")),
+        *(("events", r"benign|sleep_decline"), ("comorbidities", r"shared_cause|obesity"), ("factor_effects", r"\bup\b|\bdown\b")),
+    ],
+)
+def test_a_chinese_list_says_closed_words_in_chinese_and_a_list_of_both_languages_as_written(kind: str, word: str) -> None:
+    def told(language: Language | None) -> str:
+        values = [value for row in rows_in(kind, language) for value in row.values if value.name not in ("aliases", "topic")]
+        text = "\n".join(f"{value.value} {value.unit}" for value in values)
+        return re.sub(r"\[[a-z0-9_]+", "[", text) if language else text  # the id of a source
+
+    assert re.search(word, told(None)), "the control"
+    assert not re.search(word, told("zh"))
+
+
+def test_the_command_lists_in_chinese_but_ids_and_names_of_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inputs", "tests", "--language", "zh"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("    ")]
+    assert lines and all(has_han(line.partition("\uff1a")[0]) for line in lines)
+    assert not [
+        line for line in lines if re.search(r"\b(source|status|recalled|authored|tier|measures|false)\b", line.replace(" authored", "", 1))
+    ]
+
+
+@pytest.mark.parametrize(("language", "action"), [(None, "ed_now"), ("en", "Emergency department"), ("zh", "")])
+def test_an_analyte_lists_its_reference_change_value_and_its_alarms(language: Language | None, action: str) -> None:
+    rows = {row.id: {value.name: value for value in row.values} for row in list_rows("analytes", KNOWLEDGE, language)}
+    assert rows["potassium"]["reference_change_pct"] == ("reference_change_pct", "11.2", "%")
+    alarms = rows["potassium"]["alarms.potassium_alarm"].value
+    assert "6.5" in alarms and "2.5" in alarms and action in alarms
+    assert "alarms.potassium_alarm" not in rows["sodium"]
+    assert "alarm_protocols" in rows["potassium"] and "alarm_protocols" not in rows["vitamin_d_25oh"]

@@ -8,14 +8,19 @@ from typing import Any
 
 import orjson
 import pytest
-from extra_rows import DRUG, FOLDER, ZH, add_file, add_row, read_package, read_with
+from extra_rows import DRUG, FILES, FOLDER, ZH, add_file, add_row, read_package, read_with
 
 from clinworld.cli.main import main
 from clinworld.core.errors import StoreError
+from clinworld.core.tables import load_csv
 from clinworld.core.text import LANGUAGES, Language
-from clinworld.knowledge.page_text import Book, escape
+from clinworld.gates.noise import clear_change_pct
+from clinworld.knowledge.alarm_limits import find_alarms
+from clinworld.knowledge.markdown import escape, escape_heading
+from clinworld.knowledge.page_text import Book
 from clinworld.knowledge.pages import PAGE_KINDS, build_pages, write_pages
 from clinworld.knowledge.places import entries_of
+from clinworld.knowledge.related import COMPLAINTS, relate
 
 FEW = {"index.md": "# Index\n", "drugs/one.md": "# One\n"}
 CPU_LIMIT_S = 3.0
@@ -38,7 +43,8 @@ def test_every_row_has_a_page_with_its_name_and_the_index_leads_to_it(language: 
     for kind in PAGE_KINDS:
         for name, row in knowledge.table(kind).items():
             path = f"{kind}/{name}.md"
-            assert pages[path].startswith(f"# {row.names.say(language)}\n"), path
+            names = row.text if kind == "events" else row.names
+            assert pages[path].startswith(f"# {escape_heading(names.say(language))}\n"), path
             assert f"]({path})" in pages["index.md"]
 
 
@@ -125,7 +131,8 @@ def test_a_value_reads_as_a_clinician_writes_it() -> None:
 
 def test_a_row_from_outside_has_a_page_that_says_where_it_stands(tmp_path: Path) -> None:
     pages = build_pages(read_with(add_row(tmp_path, "tests")), "en")
-    assert str(tmp_path / "tests.csv") in pages["tests/sample.md"]
+    assert f"Row: `{tmp_path / 'tests.csv'} (sample)`; it was added" in pages["tests/sample.md"]
+    assert "src/clinworld/knowledge" not in pages["tests/sample.md"] and "src/clinworld/knowledge" in pages["tests/alt.md"]
     assert "](tests/sample.md)" in pages["index.md"]
     assert "](../tests/sample.md)" in pages["analytes/alt.md"], "what it measures leads to it"
 
@@ -183,12 +190,138 @@ def test_of_two_runs_that_write_one_folder_the_second_is_told_so_and_leaves_it_a
     assert files_in(folder).keys() == {*FEW, "clinworld-pages.txt"}, "the lock is gone and has left nothing"
 
 
-def test_what_a_stopped_run_left_is_named_as_that(tmp_path: Path) -> None:
+def leave(folder: Path, *moved: str) -> Path:
+    """What a run leaves that is killed while it puts pages in place: some earlier ones moved aside, some new ones not there yet."""
+    left = folder / ".pages-abc"
+    (left / "made").mkdir(parents=True)
+    (left / "replaced").mkdir()
+    (left / "made" / "index.md").write_text("# Half\n", encoding="utf-8")
+    for name in moved:
+        (folder / name).rename(left / "replaced" / name)
+    return left
+
+
+@pytest.mark.parametrize("moved", [(), ("drugs",), ("clinworld-pages.txt", "drugs"), ("clinworld-pages.txt", "drugs", "index.md")])
+def test_what_a_stopped_run_left_is_taken_away_by_the_next(moved: tuple[str, ...], tmp_path: Path) -> None:
     write_pages(tmp_path, FEW)
-    (tmp_path / ".pages-abc" / "made").mkdir(parents=True)
-    (tmp_path / ".pages-abc" / "made" / "index.md").write_text("# Half\n", encoding="utf-8")
-    with pytest.raises(StoreError, match=r"'\.pages-abc', which a run that was stopped left.*Remove the folder and run again"):
+    leave(tmp_path, *moved)
+    write_pages(tmp_path, FEW)
+    assert files_in(tmp_path).keys() == {*FEW, "clinworld-pages.txt"}
+    assert not list(tmp_path.glob(".pages-*"))
+
+
+def test_what_a_stopped_run_left_beside_something_else_stays_and_so_does_a_folder_only_called_alike(tmp_path: Path) -> None:
+    write_pages(tmp_path, FEW)
+    left = leave(tmp_path)
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(StoreError, match=r"'mine\.txt'"):
         write_pages(tmp_path, FEW)
+    assert left.is_dir()
+    (tmp_path / "mine.txt").rename(left / "mine.txt")
+    with pytest.raises(StoreError, match=r"mine\.txt"):
+        write_pages(tmp_path, FEW)
+    assert (left / "mine.txt").is_file()
+
+
+def test_no_pages_are_written_inside_a_folder_of_pages(tmp_path: Path) -> None:
+    write_pages(tmp_path / "pages", FEW)
+    for inside in ("extra", "drugs/extra"):
+        with pytest.raises(StoreError, match="lies in .*pages, which holds pages"):
+            write_pages(tmp_path / "pages" / inside, FEW)
+    assert files_in(tmp_path / "pages").keys() == {*FEW, "clinworld-pages.txt"}
+    write_pages(tmp_path / "beside", FEW)
+
+
+RELATED = [
+    ("stroke_tia", "triage_stroke_signs"),
+    *(("pe", f"triage_{name}") for name in ("chest_pain", "dyspnoea", "leg_swelling")),
+    *(("dka", name) for name in ("ketone_alarm", "glucose_alarm", "triage_hyperglycaemia")),
+    *(("rhabdomyolysis", name) for name in ("triage_muscle_pain_on_statin", "titrate_statin")),
+    *(("ckd", name) for name in ("kidney_alarm", "creatinine_change", "titrate_sglt2i", "titrate_metformin")),
+    *(("type_2_diabetes", name) for name in ("titrate_metformin", "hba1c_change", "triage_foot_in_diabetes")),
+]
+
+
+@pytest.mark.parametrize(("condition", "protocol"), RELATED)
+def test_a_disease_and_what_the_rules_say_of_it_lead_to_each_other(condition: str, protocol: str) -> None:
+    pages = pages_in("en")
+    assert f"](../protocols/{protocol}.md)" in pages[f"conditions/{condition}.md"]
+    assert f"](../conditions/{condition}.md)" in pages[f"protocols/{protocol}.md"]
+
+
+def test_a_protocol_is_about_no_disease_it_does_not_touch_and_nearly_every_disease_has_one() -> None:
+    knowledge, related = read_package(), relate(read_package())
+    assert "titrate_warfarin" not in related["gout"] and "triage_stroke_signs" not in related["gout"]
+    without = [name for name, told in related.items() if not told and not knowledge.conditions[name].is_name_only]
+    assert len(without) <= 3, without
+    about_all = {row.id for row in knowledge.protocols.values() if row.subject.is_all}
+    assert set(knowledge.protocols) - {name for told in related.values() for name in told} == about_all
+
+
+def test_every_complaint_of_the_table_is_a_symptom_and_has_a_triage_protocol() -> None:
+    knowledge = read_package()
+    rows = load_csv(COMPLAINTS, ("symptom", "complaint", "source", "status"))
+    asked = {row.subject.complaint for row in knowledge.protocols.values() if row.kind == "triage"}
+    assert {row["complaint"] for row in rows} <= asked and {row["symptom"] for row in rows} <= set(knowledge.symptoms)
+    assert all(row["symptom"] != row["complaint"] for row in rows) and len({tuple(row.values())[:2] for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize(("language", "label"), [("en", "Reference change value (RCV)"), ("zh", ZH["rcv"])])
+def test_an_analyte_shows_the_reference_change_value_that_the_rules_mean(language: Language, label: str) -> None:
+    knowledge = read_package()
+    for name, row in knowledge.analytes.items():
+        value = f"{clear_change_pct(row, knowledge):.1f}%"
+        told = next(line for line in pages_in(language)[f"analytes/{name}.md"].splitlines() if line.startswith(f"| {label} |"))
+        assert value in told
+        assert ("5%" in told.replace(value, "")) == (row.cv_within_pct is None or row.cv_analytic_pct is None), name
+
+
+def test_an_analyte_shows_the_values_that_need_action_and_every_alarm_that_looks_at_it() -> None:
+    english = pages_in("en")
+    link = "[Potassium values that need action](../protocols/potassium_alarm.md)"
+    row = f"| at least 6.5 mmol/L | Emergency department or ambulance now | {link} |"
+    assert row in english["analytes/potassium.md"]
+    assert "| at least 6 mmol/L, below 6.5 mmol/L | See a clinician" in english["analytes/potassium.md"]
+    heading = "## Values that need action by themselves"
+    assert heading not in english["analytes/ldl_c.md"] and heading not in english["analytes/sodium.md"].partition("## ")[0]
+    for name in read_package().analytes:
+        for alarm in find_alarms(name, read_package()):
+            assert f"](../protocols/{alarm}.md)" in english[f"analytes/{name}.md"], name
+
+
+@pytest.mark.parametrize(
+    ("language", "none", "one"), [("en", "no waiting is needed", "one step"), ("zh", ZH["no_waiting"], ZH["one_step"])]
+)
+def test_no_waiting_is_told_from_one_step_alone(language: Language, none: str, one: str) -> None:
+    for name, row in read_package().drugs.items():
+        page = pages_in(language)[f"drugs/{name}.md"]
+        assert (none in page) == (row.min_titration_days == 0 and len(row.ladder) > 1), name
+        assert (one in page) == (row.min_titration_days == 0 and len(row.ladder) == 1), name
+
+
+def test_a_test_in_two_roles_stands_once_with_both() -> None:
+    knowledge, pages = read_package(), pages_in("en")
+    both = [(name, each) for name, row in knowledge.conditions.items() for each in row.tests.all if len(row.tests.roles(each)) == 2]
+    assert both
+    for name, test in both:
+        section = pages[f"conditions/{name}.md"].partition("## Tests")[2].partition("##")[0]
+        assert section.count(f"](../tests/{test}.md)") == 1 and "first line, confirmatory" in section
+        section = pages[f"tests/{test}.md"].partition("## Ordered for")[2].partition("##")[0]
+        assert section.count(f"](../conditions/{name}.md)") == 1
+
+
+INJECTION = "Novotide](javascript:alert(1)) <script> *x* `y` # z"
+
+
+@pytest.mark.parametrize("kind", ["conditions", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("drugs", "protocols"))])
+def test_a_name_from_outside_is_text_in_the_heading_of_its_page_and_wherever_it_is_linked(kind: str, tmp_path: Path) -> None:
+    folder = add_file(tmp_path, kind, FILES[kind], ("en: Sample", f'en: "{INJECTION}"'))
+    pages = build_pages(read_with(folder), "en")
+    title = pages[f"{kind}/sample.md"].splitlines()[0]
+    assert title == r"# Novotide\](javascript:alert(1)) &lt;script> \*x\* \`y\` \# z"
+    for path, text in pages.items():
+        assert "<script>" not in text and "Novotide](" not in text.replace(r"\](", ""), path
+    assert f"]({kind}/sample.md)" in pages["index.md"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -76,7 +76,7 @@ def test_the_certificate_is_good_here_and_stale_under_other_judges(done, digests
 
 
 def test_the_page_names_policies_and_what_paid_means_in_both_languages(done):
-    english, chinese = (explain_certificate(done.certificate, language) for language in ("en", "zh"))
+    english, chinese = (explain_certificate(check_certificate(done.certificate, {}), language) for language in ("en", "zh"))
     assert "what can be earned on early_warning without reading the record" in english
     assert "0.8 of full marks or more, and no hard gate is hit" in english and "0.8" in chinese
     assert english.count("\n| ") == chinese.count("\n| ")

@@ -145,6 +145,11 @@ def test_a_request_it_cannot_answer_gets_an_error_and_the_server_goes_on(server,
     assert send(server, "GET", "/v1/models")[0] == 200
 
 
+@pytest.mark.parametrize("length", ["9" * 5000, "\u00b2", "-1", "1e3", "+1"])
+def test_a_length_that_is_no_plain_number_is_refused(server, length):
+    assert send(server, "POST", "/v1/chat/completions", "{}", {"Content-Length": length})[0] == 411
+
+
 def test_a_body_that_is_too_large_is_refused_unread(server):
     assert send(server, "POST", "/v1/chat/completions", "{}", {"Content-Length": str(10**9)})[0] == 413
 

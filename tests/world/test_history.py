@@ -253,7 +253,7 @@ def test_what_shows_itself_is_in_the_results_after_its_onset_only():
 
 def test_levels_of_a_patient_without_a_moving_condition_only_drift():
     premise = next(p for p in premises() if "lab_panel" in p.patient.devices)
-    frame = load_past_frame(KNOWLEDGE, (), premise.patient.devices, premise.drug, premise.patient.sex, age_at(premise.patient, 0))
+    frame = load_past_frame(KNOWLEDGE, (), premise.patient.devices, premise.patient.sex, age_at(premise.patient, 0))
     assert (frame.mover == -1).all()
 
 

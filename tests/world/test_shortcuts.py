@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from clinworld.cohort.patient import drawn_job
 from clinworld.core.rng import Rng
 from clinworld.knowledge.load import load_knowledge
-from clinworld.world import event_pool
+from clinworld.world import event_pool, history_drugs, levels
+from clinworld.world.condition_effects import age_of
 from clinworld.world.condition_findings import Examined, derive_findings, find_result
 from clinworld.world.course import build_course
 from clinworld.world.draw import draw_case
@@ -77,6 +78,38 @@ def test_each_slot_of_events_has_the_free_row_with_the_lowest_key(premises, may_
             return event_pool.EventDraw(pool, admitted, "here", set(), may_recur=may_recur, used=list(used), avoided=avoided)
 
         assert new().draw(n, ~pool.is_life, series) == draw_slot_by_slot(new(), n, ~pool.is_life, series)
+
+
+def conditions_of(premise):
+    return (premise.patient.disease, *premise.patient.comorbidities)
+
+
+def test_first_levels_looked_up_by_item_are_those_that_all_conditions_and_the_age_make(premises):
+    moved_by_age = 0
+    for premise in premises:
+        sex, age, conditions = premise.patient.sex, age_of(premise.patient), conditions_of(premise)
+        first = levels.load_followed(KNOWN, conditions, premise.patient.devices, premise.drug, sex, age).first
+        found = np.concatenate([first.mean, first.sd, first.low, first.high], axis=1).tolist()
+        for name, row in zip(first.names, found, strict=True):
+            assert row == list(levels._find_first(KNOWN, name, conditions, sex, age)), name
+            moved_by_age += row != list(levels._find_first(KNOWN, name, conditions, sex, 0.0))
+    assert moved_by_age
+
+
+def test_drugs_kept_by_condition_are_those_that_no_contraindication_forbids():
+    conditions, drug = ("obesity", "type_2_diabetes", "hypertension"), KNOWN.drugs["metformin"]
+    forbidden = 0
+    for condition in conditions:
+        licensed = {each.name: KNOWN.drugs[each.name] for each in history_drugs._list_licensed(KNOWN, condition)}
+        for shown in sorted({"", *(rule.condition for row in licensed.values() for rule in row.contraindications if rule.condition)}):
+            known = (*conditions, shown) if shown else conditions
+            states = history_drugs.find_states(known)
+            against = {name for name, row in licensed.items() if history_drugs.find_contraindications(row, known, states, {})}
+            same = {name for name, row in licensed.items() if row.rxcui == drug.rxcui}
+            candidates = history_drugs._list_candidates(KNOWN, condition, conditions, shown, drug.id)
+            assert set(candidates) == set(licensed) - against - same, (condition, shown)
+            forbidden += len(against)
+    assert forbidden
 
 
 @given(st.lists(st.integers(-3, 33), max_size=12), st.sets(st.integers(-2, 32), max_size=16))

@@ -1,10 +1,10 @@
 """One conversation on a live record system: tools that write at once, and the verdict when it is over.
 
-Every call goes through the pack's own strict reader of reports, so a tool takes nothing that a report may not hold. A refused call
-changes nothing and is counted. Writes of one conversation are in one store, and no other conversation is in it meanwhile.
+The arguments of every call, of a search and of `finish` too, go through the pack's own strict reader, so a tool takes nothing that a
+report may not hold, and nothing a policy sends can make a reading fail. A refused call changes nothing and is counted.
+Writes of one conversation are in one store, and no other conversation is in it meanwhile.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -14,7 +14,7 @@ from typing import Any
 from clinworld.core.text import Language, load_labels
 from clinworld.packs.emr_write.checker.check import check_write
 from clinworld.packs.emr_write.checker.verdict import Verdict
-from clinworld.packs.emr_write.report import Rejection, Report, parse_report
+from clinworld.packs.emr_write.report import MAX_WORD, Rejection, Report, parse_action, parse_object, parse_report
 from clinworld.packs.emr_write.store.layout import load_layout
 from clinworld.packs.emr_write.store.protocol import OracleUnreadable, Reading, Reply, Store
 from clinworld.packs.emr_write.store.references import place_references
@@ -84,20 +84,27 @@ class LiveSession:
         except OracleUnreadable as problem:
             self._problem = problem
 
-    def call(self, name: str, arguments: str) -> str:
+    def call(self, name: object, arguments: object) -> str:
         """Do one tool call and say what came of it, as JSON. Takes anything and never raises."""
         if self.is_finished or self.is_over:
             return _tell(409, said=_say("ended", self.task.language))
         if self._problem:
             return _tell(503, said=self._problem.found)
-        if name not in _ARGUMENTS:
-            return self._refuse(404, f"{name[:40]!r}: {', '.join(_ARGUMENTS)}")
-        if len(arguments) > MOST_ARGUMENTS:
+        if not isinstance(name, str) or name not in _ARGUMENTS:
+            return self._refuse(404, f"{str(name)[:40]!r}: {', '.join(_ARGUMENTS)}")
+        if isinstance(arguments, str) and len(arguments) > MOST_ARGUMENTS:
             return self._refuse(413, f"more than {MOST_ARGUMENTS:,} characters")
+        value = parse_object("{}" if name == "finish" and arguments == "" else arguments)
+        if isinstance(value, Rejection):
+            return self._refuse(400, str(value))
+        known = [each.removesuffix("!") for each in _ARGUMENTS[name]]
+        for each in value:
+            if each not in known:
+                return self._refuse(400, f"{each[:40]!r}: {', '.join(known)}")
         try:
             if name in WRITES:
-                return self._write(name, arguments)
-            return self._finish(arguments) if name == "finish" else self._find(arguments)
+                return self._write(name, value)
+            return self._finish(value) if name == "finish" else self._find(value)
         except OracleUnreadable as problem:
             self._problem = problem
             return _tell(503, said=problem.found)
@@ -131,42 +138,34 @@ class LiveSession:
             return Rejection("decision", f"{decision!r} beside writes", "either writes or a decision to write nothing", claims)
         return Report((), self.is_finished, decision, self._said.get("reason"), claims)
 
-    def _write(self, name: str, arguments: str) -> str:
-        body = arguments.strip()
-        if not body.startswith("{"):
-            return self._refuse(400, "an object is expected")
-        rest = body[1:].lstrip()
-        text = f'{{"op":"{WRITES[name]}"' + ("" if rest.startswith("}") else ",") + rest
-        report = parse_report(f'{{"submitted":true,"actions":[{text}]}}')
-        if isinstance(report, Rejection):
-            return self._refuse(400, str(report))
-        if len(report.actions) != 1 or report.actions[0].where is not None:
-            return self._refuse(400, f"{name}: one row a call")
-        action = report.actions[0]
+    def _write(self, name: str, value: Mapping[str, Any]) -> str:
+        action = parse_action({"op": WRITES[name], **value})
+        if isinstance(action, Rejection):
+            return self._refuse(400, str(action))
         reply = self.system.execute([replace(action, fields=place_references(dict(action.fields), self._urls))])[0]
         self.replies.append(reply)
         if action.full_url and reply.row_id and not reply.is_refused:
             self._urls[action.full_url] = f"{action.collection}/{reply.row_id}"
         return _tell(reply.status, id=reply.row_id, said=reply.said)
 
-    def _finish(self, arguments: str) -> str:
-        value = _parse(arguments or "{}")
-        if value is None or not all(isinstance(each, str) for each in value.values()) or set(value) - {"decision", "reason"}:
-            return self._refuse(400, "finish: decision and reason, each a text")
+    def _finish(self, value: Mapping[str, Any]) -> str:
+        if not all(isinstance(each, str) and len(each) <= MAX_WORD for each in value.values()):
+            return self._refuse(400, f"finish: decision and reason, each a text of at most {MAX_WORD} characters")
         self.is_finished, self._said = True, value
         return _tell(200, said=_say("ended", self.task.language))
 
-    def _find(self, arguments: str) -> str:
-        value = _parse(arguments)
+    def _find(self, value: Mapping[str, Any]) -> str:
         layout = load_layout()
-        collection = value.get("collection") if value else None
-        where = value.get("where") if value else None
-        if value is None or collection not in layout.writable() or not isinstance(where, dict) or not where:
+        collection, where = value.get("collection"), value.get("where")
+        if not isinstance(collection, str) or collection not in layout.writable() or not isinstance(where, dict) or not where:
             return self._refuse(400, f"collection: {', '.join(layout.writable())}; where: at least one of {', '.join(KEYS)}")
         known = [name for name in KEYS if name in layout.fields[collection]]
         if any(name not in known or not isinstance(each, str) for name, each in where.items()):
             return self._refuse(400, f"where: texts of {', '.join(known)}")
-        reading = self.store.read([(collection, where)])
+        try:
+            reading = self.store.read([(collection, where)])
+        except OracleUnreadable as problem:  # what a policy looks for says nothing about whether the oracle can read
+            return self._refuse(503, problem.found)
         rows = [row for name, row in reading.near if name == collection]
         changed = [each.after for each in reading.changes if each.collection == collection and is_live(each.after)]
         rows += [row for row in changed if row is not None and all(row.get(name) == each for name, each in where.items())]
@@ -180,11 +179,3 @@ class LiveSession:
 
 def _tell(status: int, **more: Any) -> str:
     return encode_json({"status": status, **{name: value for name, value in more.items() if value}})
-
-
-def _parse(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None

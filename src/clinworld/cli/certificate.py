@@ -33,7 +33,7 @@ def certificate(
     """Check a certificate file, or explain it in plain words.
 
     check: its form, every bound from its counts, its signature, and whether it holds for what is installed here. Exit code 0 good, 3 bad,
-    5 when checker, payment or generator differ.
+    5 when checker, payment or generator differ. explain: says first whether the file is as it says, and ends with 3 where it is not.
 
     Parameters
     ----------
@@ -59,12 +59,13 @@ def certificate(
         raise UsageError("certificate explain", "together with --redraw or --pack", "those are for check", do="Leave them out.")
     if action == "check" and language is not None:
         raise UsageError("certificate check", "together with --language", "that is for explain", do="Leave it out.")
+    in_language = check_language(language or "en")
     found = read_certificate(file)
-    if action == "explain":
-        page = explain_certificate(found, check_language(language or "en"))
-        console.finish(page.rstrip("\n"), {"page": page})
-        return 0
     checked = check_certificate(found, {})
+    if action == "explain":
+        page = explain_certificate(checked, in_language)
+        console.finish(page.rstrip("\n"), {"page": page, "bad": checked.bad, "exit_code": checked.exit_code})
+        return checked.exit_code
     if not checked.bad:  # what a bad file holds for is no question
         checked = check_certificate(found, read_current(found, pack, redraw=redraw))
     show(checked, console)

@@ -1,6 +1,6 @@
 """`clinworld certify`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,14 @@ from clinworld.packs.emr_write.certificate.certify import SUBJECT, Certified, Pl
 from clinworld.packs.emr_write.certificate.commitment import Seed, read_seed
 from clinworld.packs.emr_write.certificate.other_checkers import certify_verdicts, export_corpora, is_about_cases
 from clinworld.packs.emr_write.certificate.settings import setting, whole_setting
+from clinworld.packs.emr_write.certificate.shape import CertificateFile
 from clinworld.packs.emr_write.certificate.signature import load_key
 from clinworld.packs.emr_write.search.score_checker import read_verdicts, score
 from clinworld.packs.load import load_pack, pack_folders
 from clinworld.run.certify_pack import PackPlan, certify_pack
 
 BAD = 3
+_HALF = 1 / 2
 MOST_TOLD = 8
 
 
@@ -56,7 +58,7 @@ def certify(
     items
         Items of a decision pack.
     seed
-        A whole number or a word that decides every draw; a random one where it is left out. A seed can be used once.
+        A whole number or a few words that decide every draw; random where it is left out. A seed can be used once.
     seed_file
         A file with at least 32 random characters, for a seed that is not told.
     sign
@@ -70,7 +72,7 @@ def certify(
     export
         Write what another checker may look at, and certify nothing: cases.jsonl and trials.jsonl.
     regression
-        Count on a seed that was used before; no bound is claimed.
+        Count on a seed that was used before, which has to be named; no bound is claimed.
     language
         en or zh, for the items of a decision pack.
     pack
@@ -81,6 +83,9 @@ def certify(
         Only the last line, and errors.
     """
     console = Console(as_json=json, quiet=quiet)
+    if regression and seed is None and seed_file is None:
+        found = "without a seed: a fresh one was never used before"
+        raise UsageError("--regression", found, "the seed to count on again", do="Add --seed or --seed-file, or leave out --regression.")
     if name != SUBJECT:
         known = (SUBJECT, *pack_folders(pack))
         if name not in known:
@@ -156,11 +161,11 @@ def score_cases(name: str, paid: Mapping[str, Any], console: Console) -> int:
         "refused_right": scored.refused_right,
         "wrong": scored.wrong,
         "right": scored.right,
+        "unscored": scored.unscored,
         "exit_code": 0 if scored.is_sound else BAD,
     }
-    counts = (
-        f"{len(scored.paid_wrong)} of {scored.wrong} wrong cases paid, {len(scored.refused_right)} of {scored.right} right ones refused"
-    )
+    told = f"{len(scored.paid_wrong)} of {scored.wrong} wrong cases paid"
+    counts = f"{told}, {len(scored.refused_right)} of {scored.right} right ones refused, {scored.unscored} left unscored"
     console.finish(f"Scored {name}: {counts}. No bound: these cases were searched for.", document)
     return 0 if scored.is_sound else BAD
 
@@ -168,7 +173,7 @@ def score_cases(name: str, paid: Mapping[str, Any], console: Console) -> int:
 def finish(done: Certified, console: Console, count: int, option: str) -> int:
     """Say what was found, what it bounds, and where the certificate is."""
     certificate = done.certificate
-    for line in done.surprises[:MOST_TOLD]:
+    for line in (*done.notes, *done.surprises[:MOST_TOLD]):
         console.tell(line)
     if len(done.surprises) > MOST_TOLD:
         console.say(f"  and {len(done.surprises) - MOST_TOLD} more")
@@ -179,10 +184,26 @@ def finish(done: Certified, console: Console, count: int, option: str) -> int:
         counted = [(each, each.bound_simultaneous) for each in certificate.families]
         counted += [(each, each.bound) for each in certificate.published]
         console.table([(each.name, f"{each.count:,} of {each.trials:,}", _up(bound)) for each, bound in counted])
+    if certificate.kind == "decision_pack" and certificate.epsilon is not None:
+        for line in _warn(certificate, count):
+            console.tell(line)
     console.finish(
         f"{_say_result(done, count, option)} {done.path}", {"path": str(done.path), **as_json(certificate), "exit_code": done.exit_code}
     )
     return done.exit_code
+
+
+def _warn(certificate: CertificateFile, items: int) -> Iterator[str]:
+    """What has to be said of few items, and of a pack that a blind policy is paid on more often than not."""
+    needed = trials_needed(_HALF, certificate.delta / len(certificate.families))
+    if items < needed:
+        yield f"{items} items bound nothing: no bound comes below one half, whatever is earned, with fewer than {needed} (--items {needed})"
+    best = max(certificate.families, key=lambda each: each.count)
+    if 2 * best.count > best.trials:
+        yield (
+            f"{best.name} reads nothing and is paid on {best.count:,} of {best.trials:,} items: "
+            "do not train on this rule of payment item by item; judge a batch as `report` does"
+        )
 
 
 def _up(bound: float | None) -> str:
@@ -200,7 +221,7 @@ def _say_result(done: Certified, count: int, option: str) -> str:
         told = f"{paid:,} of {of:,} wrong writes paid"
     told += f", {refused:,} of {right:,} right ones refused; "
     if certificate.epsilon is None:
-        return f"Counted {certificate.subject}: {told}no bound, the seed was used before:"
+        return f"Counted {certificate.subject}: {told}no bound is claimed in a regression run:"
     bound = f"each of {len(certificate.families)} families {_up(certificate.epsilon)}, all at once"
     wanted, alpha = setting("epsilon_wanted"), certificate.delta / len(certificate.families)
     needed = trials_needed(wanted, alpha)

@@ -9,6 +9,7 @@ from clinworld.core.errors import UsageError, allowed_values, nearest_match
 from clinworld.core.rng import Rng
 from clinworld.core.text import Language
 from clinworld.knowledge.listing import KINDS, KindCount, count_kinds, list_rows
+from clinworld.knowledge.listing_words import Speaker
 from clinworld.knowledge.load import Knowledge, load_knowledge
 from clinworld.knowledge.pages import PAGE_KINDS, build_pages, write_pages
 from clinworld.packs.load import WritesPack, list_cards, load_pack
@@ -36,7 +37,7 @@ def inputs(
 
     Without a name: how many rows there are of each kind, and the shares of them by status. Knowledge rows are shown with value, unit,
     source and status; a job's values with how each came to be: written, default, derived from another, or drawn. `--pages DIR` writes
-    all of it as linked Markdown, a page for each condition, drug, analyte, test and protocol.
+    all of it as linked Markdown, a page for each condition, drug, analyte, stream, test, event and protocol.
 
     Parameters
     ----------
@@ -46,7 +47,8 @@ def inputs(
     pages
         A folder for the reference pages: a new or empty one, or one of earlier pages, which are replaced.
     language
-        en or zh. The language of the pages, en unless given; or the one language in which the rows of a kind are shown, both unless given.
+        en or zh. The language of the pages, en unless given; or the one language in which the rows of a kind are shown, both unless
+        given; fields and closed words are then said as the pages say them, and without it written as the files write them.
         Citations of sources and meanings of parameters are there in English alone.
     knowledge
         A folder of further knowledge rows.
@@ -153,13 +155,14 @@ def _shares(count: KindCount) -> str:
 def _list_kind(kind: str, language: Language | None, knowledge: Path | None, console: Console) -> int:
     known = load_knowledge(knowledge)
     rows = list_rows(kind, known, language)
+    speaker = None if language is None else Speaker(known, language)
     for row in rows:
         names = (row.names.en, row.names.zh) if language is None else (row.names.say(language),)
         said = [name for name in dict.fromkeys(names) if name != row.id]
         console.say(f"{row.id}  {' / '.join(said)}".rstrip())
         for name, value, unit in row.values:
-            console.say(f"    {name} {value} {unit}".rstrip())
-        console.say(f"    source {row.source}, status {row.status}")
+            console.say(f"    {name} {value} {unit}".rstrip() if speaker is None else f"    {speaker.line(name, value, unit)}")
+        console.say(f"    source {row.source}, status {row.status}" if speaker is None else f"    {speaker.origin(row.source, row.status)}")
     checked = sum(row.status == "checked" for row in rows)
     told = f"{len(rows)} {kind}, {checked} of them checked."
     document: dict[str, Any] = {"kind": kind, "rows": [row.to_row() for row in rows]}

@@ -17,6 +17,15 @@ def to_ticks(values: ArrayLike, decimals: int) -> NDArray[np.int64]:
     return np.rint(scaled * 10.0**decimals if decimals else scaled).astype(np.int64)
 
 
+def to_tick(value: float, decimals: int) -> int:
+    """One value as `to_ticks` gives it.
+
+    >>> to_tick(98.25, 1), to_tick(-0.5, 0)
+    (982, 0)
+    """
+    return round(value * 10.0**decimals if decimals else value)
+
+
 def from_ticks(ticks: ArrayLike, decimals: int) -> NDArray[np.float64]:
     """The values that `ticks` print as."""
     return np.asarray(ticks, dtype=np.float64) / 10.0**decimals

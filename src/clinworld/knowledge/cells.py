@@ -12,6 +12,12 @@ from clinworld.knowledge.source_rows import STATUSES
 
 _ID = re.compile(r"^[a-z][A-Za-z0-9_]*$")  # capitals only because the driver names of the job contract have some
 
+# Control characters, line ends, bidirectional marks, and whatever is not seen: a name that holds one looks like another name.
+_UNSEEN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
+    r"\ud800-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+
 MOST_WORDS = 200  # ten times the longest list there is; every check of names stays quick
 MOST_CHARACTERS = 2_000
 
@@ -51,7 +57,8 @@ class Cells:
             raise self.fail(column, value, "text is expected", do="Put the value in quotes.")
         if len(value) > MOST_CHARACTERS:
             raise self.fail(column, value, f"at most {MOST_CHARACTERS:,} characters", do="Shorten the text.")
-        return value.strip()
+        self._check_seen(column, text := value.strip())
+        return text
 
     def id(self, column: str = "id", *, dots: bool = False) -> str:
         """A lower-snake name; with `dots`, names joined by dots."""
@@ -73,10 +80,19 @@ class Cells:
                 raise self.fail(column, part, "words are expected, in a list or between |", do="Write the word, or remove its place.")
             if len(part) > MOST_CHARACTERS:
                 raise self.fail(column, part, f"at most {MOST_CHARACTERS:,} characters a word", do="Shorten the word.")
+            self._check_seen(column, part)
             if part in seen:
                 raise self.fail(column, part, "each word stands once", do="Remove one of them.")
             seen.add(part)
         return tuple(parts)
+
+    def _check_seen(self, column: str, text: str) -> None:
+        """Raises KnowledgeError for a text with a character that a reader does not see."""
+        if text.isascii() and text.isprintable():  # most cells; a table has tens of thousands
+            return
+        if (unseen := _UNSEEN.search(text)) is not None:
+            allowed = f"text of one line that a reader sees whole; this holds U+{ord(unseen[0]):04X}"
+            raise self.fail(column, text, allowed, do="Remove the character.")
 
     def check_length(self, column: str, values: list[Any]) -> None:
         """Raises KnowledgeError for a list longer than any that somebody writes by hand."""

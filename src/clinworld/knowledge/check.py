@@ -44,6 +44,7 @@ from clinworld.knowledge.check_references import (
     check_statuses,
 )
 from clinworld.knowledge.check_rules import check_protocols
+from clinworld.knowledge.check_spelling import check_classes, check_dose_units, check_groups, check_icd_codes
 from clinworld.knowledge.check_tests import (
     check_alternatives,
     check_comorbidities,
@@ -112,6 +113,10 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
     check_protocols,
     check_loinc,
     check_codes,
+    check_icd_codes,
+    check_classes,
+    check_groups,
+    check_dose_units,
 )
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from clinworld.core.units import readable_unit
 from clinworld.knowledge.check_conditions import check_limits
 from clinworld.knowledge.faults import find_unknown
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.places import limits_of, place_of
+from clinworld.knowledge.rows import Analyte, DrugEffect, Stream
 from clinworld.knowledge.rule_facts import known_facts
 from clinworld.knowledge.rules import facts_of
 from clinworld.schema.finding import Finding
@@ -45,7 +47,7 @@ def check_ladders(knowledge: Knowledge) -> Iterator[Finding]:
 
 
 def check_effects(knowledge: Knowledge) -> Iterator[Finding]:
-    """An effect belongs to a dose of the ladder, and its unit is the item's own, pp or %; each effect stands once."""
+    """An effect belongs to a dose of the ladder, has a possible size, in the item's own unit, pp or %, and stands once."""
     for key, drug in knowledge.drugs.items():
         seen: set[tuple[str, float | None, str]] = set()
         for number, effect in enumerate(drug.effects):
@@ -57,10 +59,24 @@ def check_effects(knowledge: Knowledge) -> Iterator[Finding]:
             units = ("%", "pp" if row is not None and row.ucum == "%" else row.ucum if row is not None else "")
             if effect.unit not in units:
                 yield Finding("effect_is_usable", f"{place}, unit", effect.unit, " or ".join(units))
+            elif allowed := _possible_size(knowledge, row, effect):
+                yield Finding("effect_is_usable", f"{place}, mean", f"{effect.mean:g} {readable_unit(effect.unit)}", allowed)
             address = (effect.item, effect.dose, effect.population)
             if address in seen:
                 yield Finding("effect_is_usable", place, "the same item, dose and population again", "each stands once")
             seen.add(address)
+
+
+def _possible_size(knowledge: Knowledge, row: Analyte | Stream | None, effect: DrugEffect) -> str:
+    """What the mean of an effect may be where it is something else; "" where it may be what it is."""
+    if isinstance(row, Stream) and row.role == "weight":
+        most = knowledge.parameter(f"effects.most_weight_change_{'pct' if effect.unit == '%' else 'kg'}")
+        return "" if abs(effect.mean) <= most else f"{-most:g} to {most:g} {effect.unit} of body weight"
+    if effect.unit == "%":
+        return "" if effect.mean > -100 else "more than -100 %: nothing loses more than all of it"
+    if row is None or abs(effect.mean) <= row.hard_high - row.hard_low:
+        return ""
+    return f"at most {row.hard_high - row.hard_low:g}, from one bound of {row.id} to the other"
 
 
 def check_harms(knowledge: Knowledge) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import Any
 from clinworld.core.text import Wording
 from clinworld.knowledge.condition_rows import Wordings
 from clinworld.knowledge.load import KINDS, Knowledge
-from clinworld.knowledge.names import spoken_names
+from clinworld.knowledge.names import fold_name, spoken_names
 from clinworld.knowledge.places import place_of, row_text, rows_in_question
 from clinworld.schema.finding import Finding
 
@@ -19,12 +19,15 @@ _LOINC = re.compile(r"^([0-9]{1,7})-([0-9])$")
 
 
 def check_names(knowledge: Knowledge) -> Iterator[Finding]:
-    """No id, name or alias of a kind stands for two things, whatever its case; streams, analytes and findings share one set of names."""
+    """No id, name or alias of a kind stands for two things, as a reader sees it: whatever its case, and in look-alike letters too.
+
+    Streams, analytes and findings share one set of names.
+    """
     for kinds in (_MEASURED, *((kind,) for kind in KINDS if kind not in _MEASURED)):
         owner: dict[str, tuple[str, str]] = {}
         for kind, key in _own_before_added(knowledge, kinds):
             for name in (key, *spoken_names(kind, knowledge.table(kind)[key])):
-                other = owner.setdefault(name.casefold(), (kind, key))
+                other = owner.setdefault(fold_name(name), (kind, key))
                 if other != (kind, key):
                     taken = f"a name of its own: {row_text(knowledge, *other)} has it already"
                     yield Finding("name_stands_for_one_thing", place_of(knowledge, kind, key, "names"), repr(name), taken)

@@ -59,6 +59,8 @@ def check_factor_effects(knowledge: Knowledge) -> Iterator[Finding]:
             yield Finding("factor_effect_is_whole", f"{place}, high", f"{sizes[1]:g}", f"at least low, {sizes[0]:g}")
         if (row.moves == "up" and any(size < 0 for size in sizes)) or (row.moves == "down" and any(size > 0 for size in sizes)):
             yield Finding("factor_effect_is_whole", f"{place}, moves", row.moves, "the sign of low and high")
+        if row.unit == "%" and any(size <= -100 for size in sizes):
+            yield Finding("factor_effect_is_whole", f"{place}, low", f"{row.low:g}", "more than -100 %: nothing loses more than all of it")
         item = knowledge.items.get(row.item)
         units = ("%", "pp" if item is not None and item.ucum == "%" else item.ucum if item is not None else "")
         if row.unit and item is not None and row.unit not in units:

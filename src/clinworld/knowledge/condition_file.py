@@ -89,6 +89,7 @@ _CONDITION = sourced(
     names=WORDING,
     aliases=WORDS,
     icd10cm=WORD,
+    shares_code_with=WORDS,
     clinical_review=choice(get_args(ClinicalReview)),
     specialty=WORD,
     urgency=choice(URGENCIES),

@@ -182,6 +182,15 @@ class OrderedTests:
     first_line: tuple[str, ...]
     confirmatory: tuple[str, ...]
 
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every test once, those to order first before the others."""
+        return tuple(dict.fromkeys((*self.first_line, *self.confirmatory)))
+
+    def roles(self, name: str) -> tuple[str, ...]:
+        """`first_line`, `confirmatory`, or both, for a test; () for one that is not among them."""
+        return tuple(role for role, tests in (("first_line", self.first_line), ("confirmatory", self.confirmatory)) if name in tests)
+
 
 @dataclass(frozen=True, slots=True)
 class RedFlag:
@@ -200,6 +209,7 @@ class RedFlag:
 class Condition:
     """A disease. `signals` are the analytes and streams followed in it; `traps` what is wrongly done before it is excluded.
 
+    `shares_code_with` are the other diseases that have the same `icd10cm`, where the classification has one code for both.
     A row that is a name only has nothing but names, code and limits; `urgency` "" stands for not known there. `all_normal`: nothing
     measurable is out of order; otherwise there are findings.
     """
@@ -230,6 +240,7 @@ class Condition:
     source: str
     status: str
     is_name_only: bool = False
+    shares_code_with: tuple[str, ...] = ()
 
     def has_symptom(self, name: str) -> bool:
         """Whether a symptom is one of the condition's."""

@@ -80,6 +80,7 @@ _DRUG = sourced(
     rxcui=TEXT,
     clinical_review=choice(get_args(ClinicalReview)),
     drug_class=WORD.at("class"),
+    class_is_new=Field(lambda cells, column: column in cells.values and cells.flag(column), may_lack=True),
     indications=Field(lambda cells, column: cells.number_of_each(column, 0)),
     off_label=WORDS,
     route=choice(options_of(Drug, "route")),

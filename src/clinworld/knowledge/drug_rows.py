@@ -92,7 +92,8 @@ class Drug:
 
     `off_label` are the indications this product is used for without a licence; those pairs are authored for simulation.
     Two products may share an ingredient (`rxcui`); `Knowledge.product` picks the one meant for a condition.
-    `min_titration_days` 0: the ladder has one step. `steady_weeks`: from a step to its whole effect.
+    `class_is_new`: no other drug is of the class, though one of like spelling is.
+    `min_titration_days` 0: no waiting is needed between steps, or there is one step alone. `steady_weeks`: from a step to its whole effect.
     """
 
     id: str
@@ -118,3 +119,4 @@ class Drug:
     interactions: tuple[Interaction, ...]
     source: str
     status: str
+    class_is_new: bool = False

@@ -7,10 +7,13 @@ from typing import Any, NamedTuple, assert_never
 
 from clinworld.core.text import Language, Wording
 from clinworld.core.units import readable_unit
+from clinworld.knowledge.alarm_limits import ALARM, find_alarm_limits, find_alarms
 from clinworld.knowledge.condition_rows import Wordings
+from clinworld.knowledge.listing_words import Speaker
 from clinworld.knowledge.load import KINDS, Knowledge
-from clinworld.knowledge.places import claims, entries_of
-from clinworld.knowledge.rows import STATUSES, Drug, DrugEffect, Level
+from clinworld.knowledge.places import Entry, claims, entries_of
+from clinworld.knowledge.reference_change import RCV_DECIMALS, reference_change_pct
+from clinworld.knowledge.rows import STATUSES, Analyte, Drug, DrugEffect, Level
 from clinworld.knowledge.rule_rows import AllOf, AnyOf, Between, FactRef, IsTest, Missing, Not, NumberTest, OneOf
 
 __all__ = ["KINDS", "KindCount", "ListingRow", "StatusShare", "count_kinds", "count_statuses", "list_rows"]
@@ -93,7 +96,8 @@ def list_rows(kind: str, knowledge: Knowledge, language: Language | None = None)
 
     Raises UsageError, naming the nearest, for a kind that does not exist.
     """
-    return [_list_row(kind, row, knowledge, language) for row in knowledge.table(kind).values()]
+    speaker = None if language is None else Speaker(knowledge, language)
+    return [_list_row(kind, row, knowledge, speaker) for row in knowledge.table(kind).values()]
 
 
 def count_statuses(knowledge: Knowledge) -> list[StatusShare]:
@@ -132,14 +136,17 @@ def _sorts(rows: list[Any]) -> tuple[tuple[str, int], ...]:
     return tuple(found.items()) if 1 < len(found) <= _MOST_SORTS else ()
 
 
-def _list_row(kind: str, row: Any, knowledge: Knowledge, language: Language | None) -> ListingRow:
-    values = [Value(name, text, _unit(row, name)) for name, text in _cells(row, language)]
+def _list_row(kind: str, row: Any, knowledge: Knowledge, speaker: Speaker | None) -> ListingRow:
+    values = [Value(name, text, _unit(row, name)) for name, text in _cells(row, speaker)]
+    if isinstance(row, Analyte):
+        values.append(Value("reference_change_pct", f"{reference_change_pct(row, knowledge):.{RCV_DECIMALS}f}", "%"))
+    values += _list_alarms(row, knowledge, speaker) if kind in ("analytes", "streams", "findings") else ()
     if isinstance(row, Drug):
         values += [Value(f"indications.{condition}", f"{top:.10g}", readable_unit(row.dose_unit)) for condition, top in row.indications]
     for entry in entries_of(kind, row):
         name = f"{entry.cell}.{entry.about or entry.number}"
         is_effect = isinstance(entry.row, DrugEffect)
-        values.append(_list_effect(name, entry.row) if is_effect else _list_entry(name, entry.about, entry.row, language))
+        values.append(_list_effect(name, entry.row, speaker) if is_effect else _list_entry(name, entry, row, speaker))
     # A source is its own source.
     return ListingRow(row.id, _said(kind, row, knowledge), tuple(values), getattr(row, "source", row.id), row.status)
 
@@ -160,12 +167,14 @@ def _name_of(name: str, knowledge: Knowledge, kinds: tuple[str, ...]) -> Wording
     return Wording(name, name) if kind is None else _said(kind, knowledge.table(kind)[name], knowledge)
 
 
-def _cells(row: Any, language: Language | None) -> Iterator[tuple[str, str]]:
+def _cells(row: Any, speaker: Speaker | None) -> Iterator[tuple[str, str]]:
     for name, value in _filled(row):
         if name == "decimals" and not getattr(row, "ucum", ""):
             continue  # decimals of what is no number
+        if name == "class_is_new" and not value:
+            continue  # as with nearly every drug
         if name not in _NOT_VALUES and name != "indications" and not _has_sources(value):
-            yield name, _text(value, language)
+            yield name, _text(value) if speaker is None else speaker.value(row, name, value, row)
 
 
 def _has_sources(value: Any) -> bool:
@@ -173,12 +182,12 @@ def _has_sources(value: Any) -> bool:
     return isinstance(value, tuple) and hasattr(value[0], "source")
 
 
-def _text(value: Any, language: Language | None = None) -> str:
+def _text(value: Any) -> str:
+    """A value in both languages, closed words and ids as they are written."""
     if isinstance(value, Wording):
-        return f"{value.en} / {value.zh}" if language is None else value.say(language)
+        return f"{value.en} / {value.zh}"
     if isinstance(value, Wordings):
-        said = [" | ".join(texts) for each, texts in (("en", value.en), ("zh", value.zh)) if language in (None, each)]
-        return " / ".join(said)
+        return " / ".join(" | ".join(texts) for texts in (value.en, value.zh))
     if isinstance(value, AllOf | AnyOf | Not):
         parts = (value.part,) if isinstance(value, Not) else value.parts
         return f"{type(value).__name__.removesuffix('Of').lower()}({', '.join(map(_text, parts))})"
@@ -186,10 +195,10 @@ def _text(value: Any, language: Language | None = None) -> str:
         return _comparison(value)
     if is_dataclass(value):
         first, *rest = _filled(value)
-        told = ", ".join(f"{name} {_text(each, language)}" for name, each in rest)
-        return _text(first[1], language) + (f" ({told})" if rest else "")
+        told = ", ".join(f"{name} {_text(each)}" for name, each in rest)
+        return _text(first[1]) + (f" ({told})" if rest else "")
     if isinstance(value, tuple):
-        return ("; " if value and is_dataclass(value[0]) else ", ").join(_text(part, language) for part in value)
+        return ("; " if value and is_dataclass(value[0]) else ", ").join(map(_text, value))
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.10g}" if isinstance(value, float) else str(value)
@@ -224,18 +233,48 @@ def _unit(row: Any, name: str) -> str:
     return next((unit for suffix, unit in _SUFFIX_UNITS if name.endswith(suffix)), "")
 
 
-def _list_effect(name: str, effect: DrugEffect) -> Value:
+def _list_alarms(row: Any, knowledge: Knowledge, speaker: Speaker | None) -> Iterator[Value]:
+    """The alarm protocols that look at an item, and for each the values that call for action by themselves."""
+    if named := find_alarms(row.id, knowledge):
+        yield Value("alarm_protocols", _text(named) if speaker is None else speaker.names("protocols", named), "")
+    told: dict[str, list[str]] = {}
+    for limit in find_alarm_limits(row.id, knowledge):
+        if speaker is None:
+            text = f"{_comparison(limit.test).partition(' ')[2]}: {limit.then}"
+        else:
+            text = f"{speaker.book.test(limit.test, row.ucum)}: {speaker.book.rule_word(f'then.{ALARM}.{limit.then}')}"
+        told.setdefault(limit.protocol, []).append(text)
+    for protocol, texts in told.items():
+        yield Value(f"alarms.{protocol}", "; ".join(texts) if speaker is None else speaker.entries(texts), "")
+
+
+def _list_effect(name: str, effect: DrugEffect, speaker: Speaker | None) -> Value:
     dose = "" if effect.dose is None else f".{effect.dose:g}"
+    called, origin = f"{name}{dose}.{effect.population}", _origin(effect, speaker)
+    if speaker is not None:
+        return Value(called, speaker.effect(effect), origin)
     spread = "" if effect.sd is None else f" (SD {effect.sd:g})"
-    origin = f"{readable_unit(effect.unit)}; {effect.source}, {effect.status}"
-    return Value(f"{name}{dose}.{effect.population}", f"{effect.mean:g}{spread}", origin)
+    return Value(called, f"{effect.mean:g}{spread}", f"{readable_unit(effect.unit)}; {origin}")
 
 
-def _list_entry(name: str, about: str, entry: Any, language: Language | None) -> Value:
-    if isinstance(entry, Level):
-        return Value(name, f"{entry.mean:g} (SD {entry.sd:g}, {entry.low:g} to {entry.high:g})", f"{entry.source}, {entry.status}")
-    told = (pair for pair in _filled(entry) if pair[0] not in ("source", "status") and pair[1] != about)
-    return Value(name, ", ".join(f"{each} {_text(value, language)}" for each, value in told), f"{entry.source}, {entry.status}")
+def _list_entry(name: str, entry: Entry, row: Any, speaker: Speaker | None) -> Value:
+    told = entry.row
+    if isinstance(told, Level):
+        limits = f"{told.low:g} to {told.high:g}" if speaker is None else speaker.book.range(told.low, told.high)
+        return Value(name, f"{told.mean:g} (SD {told.sd:g}, {limits})", _origin(told, speaker))
+    pairs = [pair for pair in _filled(told) if pair[0] not in ("source", "status") and pair[1] != entry.about]
+    if speaker is None:
+        return Value(name, ", ".join(f"{each} {_text(value)}" for each, value in pairs), _origin(told, speaker))
+    left_out = tuple({each for each, _ in _filled(told)} - {each for each, _ in pairs})
+    return Value(name, speaker.listed(told, row, without=left_out), _origin(told, speaker))
+
+
+def _origin(row: Any, speaker: Speaker | None) -> str:
+    return (
+        f"{row.source}, {row.status}"
+        if speaker is None
+        else f"[{speaker.book.listed((row.source, speaker.book.word('status', row.status)))}]"
+    )
 
 
 def _filled(row: Any) -> list[tuple[str, Any]]:

@@ -64,6 +64,10 @@ class Knowledge:
 
     folders: tuple[Path, ...] = field(default=(HERE,))
 
+    def __hash__(self) -> int:
+        # Asked for at every look into what is kept about knowledge, of which a process seldom holds two; paths take long to hash.
+        return len(self.folders)
+
     @cached_property
     def sources(self) -> Mapping[str, Source]:
         """Citations."""

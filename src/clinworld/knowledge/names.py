@@ -1,8 +1,10 @@
 """What rows are called, and which row a name means."""
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from clinworld.core.lookalikes import fold_lookalikes
 from clinworld.knowledge.lazy_files import LazyFiles
 
 # Kinds whose rows have an id and no name.
@@ -19,6 +21,15 @@ def spoken_names(kind: str, row: Any) -> tuple[str, ...]:
     if kind in UNNAMED:
         return ()
     return (row.names.en, row.names.zh, *getattr(row, "aliases", ()))
+
+
+def fold_name(name: str) -> str:
+    """A name as a reader sees it: without case, width, accents and doubled spaces, look-alikes of other scripts as English letters.
+
+    >>> fold_name("Tirzep\u0430tide") == fold_name("TIRZEPATIDE"), fold_name("\uff28b  A1c")
+    (True, 'hb a1c')
+    """
+    return " ".join(fold_lookalikes(unicodedata.normalize("NFKC", name)).split())
 
 
 class NameIndex:

@@ -1,6 +1,7 @@
 """The reference page of a disease."""
 
-from clinworld.knowledge.page_text import Book, Page, begin_page, code, escape, other_name
+from clinworld.knowledge.markdown import escape
+from clinworld.knowledge.page_text import Book, Page, begin_page, code, other_name
 from clinworld.knowledge.rows import Condition, RedFlag, ToldApart
 
 
@@ -14,8 +15,8 @@ def render_condition(book: Book, row: Condition) -> str:
     _tell_symptoms(page, row)
     _tell_findings(page, row)
     _tell_look_alikes(page, row)
-    tests = ((name, role) for role in ("first_line", "confirmatory") for name in getattr(row.tests, role))
-    page.table("section.tests", ("test", "role"), ((book.link("tests", name), book.word("role", role)) for name, role in tests))
+    ordered = ((book.link("tests", name), book.listed(book.word("role", role) for role in row.tests.roles(name))) for name in row.tests.all)
+    page.table("section.tests", ("test", "role"), ordered)
     page.bullets("section.red_flags", (_red_flag(book, flag) for flag in row.red_flags))
     page.bullets("section.traps", (escape(trap.say(book.language)) for trap in row.traps))
     _tell_company(page, row)
@@ -29,8 +30,9 @@ def _tell_itself(page: Page, row: Condition) -> None:
             ("id", code(row.id)),
             ("other_name", other_name(book, row.names)),
             ("aliases", escape(book.listed(row.aliases))),
-            ("icd10cm", row.icd10cm),
-            ("specialty", book.name("specialties", row.specialty) if row.specialty else ""),
+            ("icd10cm", escape(row.icd10cm)),
+            ("shares_code_with", book.listed(book.link("conditions", name) for name in row.shares_code_with)),
+            ("specialty", escape(book.name("specialties", row.specialty)) if row.specialty else ""),
             ("urgency", book.word("urgency", row.urgency) if row.urgency else ""),
             ("sex", book.word("sex", row.sex) if row.sex else ""),
             ("ages", book.ages(row.age_low, row.age_high)),
@@ -147,7 +149,7 @@ def _tell_look_alikes(page: Page, row: Condition) -> None:
 
 
 def _tell_company(page: Page, row: Condition) -> None:
-    """What other files say of the disease: comorbid pairs, drugs for it, protocols for its complaints, diseases that look like it."""
+    """What other files say of the disease: comorbid pairs, drugs for it, protocols it has to do with, diseases that look like it."""
     book = page.book
     pairs = [pair for pair in book.knowledge.comorbidities.values() if row.id in (pair.a, pair.b)]
     page.table(
@@ -157,7 +159,7 @@ def _tell_company(page: Page, row: Condition) -> None:
             (
                 book.link("conditions", pair.b if pair.a == row.id else pair.a),
                 book.word("relation", pair.relation),
-                book.name("conditions", pair.a),
+                escape(book.name("conditions", pair.a)),
                 book.share(pair.share_low, pair.share_high),
                 page.cite(pair),
             )
@@ -165,9 +167,7 @@ def _tell_company(page: Page, row: Condition) -> None:
         ),
     )
     page.bullets("section.drugs", (book.link("drugs", drug.id) for drug in book.drugs if row.id in dict(drug.indications)))
-    complaints = {entry.symptom for entry in row.symptoms}
-    about = (protocol.id for protocol in book.protocols if protocol.subject.complaint in complaints)
-    page.bullets("section.protocols", (book.link("protocols", name) for name in about))
+    page.bullets("section.protocols", (book.link("protocols", name) for name in book.related[row.id]))
     seen = {each.condition for each in row.look_alikes}
     others = (other.id for other in book.conditions if any(each.condition == row.id for each in other.look_alikes))
     page.bullets("section.looks_like_this", (book.link("conditions", name) for name in others if name not in seen))

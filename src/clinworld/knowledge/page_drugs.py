@@ -1,6 +1,7 @@
 """The reference page of a drug."""
 
-from clinworld.knowledge.page_text import Book, Page, begin_page, code, escape, other_name
+from clinworld.knowledge.markdown import escape
+from clinworld.knowledge.page_text import Book, Page, begin_page, code, other_name
 from clinworld.knowledge.protocol_text import INDENT, render_predicate
 from clinworld.knowledge.rows import AdverseEffect, Contraindication, Drug, Interaction, Monitoring
 from clinworld.knowledge.rule_rows import AllOf, AnyOf, Not, Predicate, Protocol, Subject
@@ -41,7 +42,7 @@ def render_drug(book: Book, row: Drug) -> str:
             for each in row.interactions
         ),
     )
-    about = (protocol.id for protocol in book.protocols if row.id in protocol.subject.drugs)
+    about = (each.id for each in book.protocols if row.id in each.subject.drugs or each.subject.is_all == "drugs")
     page.bullets("section.protocols", (book.link("protocols", name) for name in about))
     return page.text()
 
@@ -53,19 +54,26 @@ def _tell_itself(page: Page, row: Drug) -> None:
             ("id", code(row.id)),
             ("other_name", other_name(book, row.names)),
             ("aliases", escape(book.listed(row.aliases))),
-            ("rxcui", row.rxcui),
+            ("rxcui", escape(row.rxcui)),
             ("drug_class", book.word("class", row.drug_class)),
             ("route", book.word("route", row.route)),
             ("frequency", book.word("frequency", row.frequency)),
             ("authority", book.word("authority", row.authority)),
             ("ladder", book.listed(book.measure(step, row.dose_unit) for step in row.ladder)),
-            ("min_titration", book.measure(row.min_titration_days, "d") if row.min_titration_days else book.say("page.one_step")),
+            ("min_titration", _waiting(book, row)),
             ("onset", book.measure(row.onset_days, "d")),
             ("steady", book.measure(row.steady_weeks, "wk")),
             ("clinical_review", book.word("review", row.clinical_review)),
             ("source", page.cite(row)),
         )
     )
+
+
+def _waiting(book: Book, row: Drug) -> str:
+    """How long a step is kept: days, no least time, or nothing to wait for."""
+    if row.min_titration_days:
+        return book.measure(row.min_titration_days, "d")
+    return book.say("page.one_step" if len(row.ladder) == 1 else "page.no_waiting")
 
 
 def _tell_use(page: Page, row: Drug) -> None:

@@ -1,6 +1,9 @@
 """The reference pages of an analyte and of a test."""
 
-from clinworld.knowledge.page_text import Book, Page, begin_page, code, escape, other_name, plain_unit
+from clinworld.knowledge.markdown import escape
+from clinworld.knowledge.page_movers import tell_movers, tell_protocols
+from clinworld.knowledge.page_text import Book, Page, begin_page, code, other_name, plain_unit
+from clinworld.knowledge.reference_change import RCV_DECIMALS, is_variation_known, reference_change_pct
 from clinworld.knowledge.rows import Analyte, FindingKind, OrderableTest
 
 
@@ -10,56 +13,8 @@ def render_analyte(book: Book, row: Analyte) -> str:
     _tell_analyte(page, row)
     knowledge = book.knowledge
     page.bullets("section.measured_by", (book.link("tests", name) for name, test in knowledge.tests.items() if row.id in test.measures))
-    page.table(
-        "section.conditions",
-        ("condition", "moves", "size", "role", "source"),
-        (
-            (
-                book.link("conditions", condition.id),
-                book.word("shown", each.moves),
-                book.word("size", each.size) if each.size != "none" else "",
-                book.word("role", each.role),
-                page.cite(each),
-            )
-            for condition in book.conditions
-            for each in condition.findings
-            if each.item == row.id
-        ),
-    )
-    page.table(
-        "section.drugs_moving",
-        ("drug", "dose", "mean_change", "population", "source"),
-        (
-            (
-                book.link("drugs", drug.id),
-                book.measure(each.dose, drug.dose_unit) if each.dose is not None else book.say("page.usual_dose"),
-                book.measure(each.mean, each.unit, is_signed=True),
-                book.word("population", each.population),
-                page.cite(each),
-            )
-            for drug in book.drugs
-            for each in drug.effects
-            if each.item == row.id
-        ),
-    )
-    page.table(
-        "section.factors",
-        ("factor", "moves", "change", "recognise", "response", "source"),
-        (
-            (
-                book.name("factors", each.factor),
-                book.word("shown", each.moves),
-                book.range(each.low, each.high, each.unit),
-                escape(knowledge.factors[each.factor].recognise.say(book.language)),
-                escape(knowledge.factors[each.factor].response.say(book.language)),
-                page.cite(each),
-            )
-            for each in knowledge.factor_effects.values()
-            if each.item == row.id
-        ),
-    )
-    about = (protocol.id for protocol in book.protocols if row.id in protocol.subject.items)
-    page.bullets("section.protocols", (book.link("protocols", name) for name in about))
+    tell_movers(page, row.id)
+    tell_protocols(page, row.id)
     return page.text()
 
 
@@ -75,16 +30,17 @@ def _tell_analyte(page: Page, row: Analyte) -> None:
             ("id", code(row.id)),
             ("other_name", other_name(book, row.names)),
             ("aliases", escape(book.listed(row.aliases))),
-            ("loinc", row.loinc),
+            ("loinc", escape(row.loinc)),
             ("unit", escape(plain_unit(row.ucum))),
             ("decimals", str(row.decimals)),
             ("group", book.word("group", row.group)),
-            ("device", book.name("devices", row.device)),
+            ("device", escape(book.name("devices", row.device))),
             ("reference_m", book.range(row.ref_low_m, row.ref_high_m, row.ucum)),
             ("reference_f", book.range(row.ref_low_f, row.ref_high_f, row.ucum)),
             ("diagnostic", diagnostic),
             ("cv_analytic", book.measure(row.cv_analytic_pct, "%")),
             ("cv_within", book.measure(row.cv_within_pct, "%")),
+            ("reference_change", _reference_change(book, row)),
             ("cv_between", book.measure(row.cv_between_pct, "%")),
             ("hard", book.range(row.hard_low, row.hard_high, row.ucum)),
             ("per_kg", per_kg),
@@ -93,6 +49,12 @@ def _tell_analyte(page: Page, row: Analyte) -> None:
             ("source", page.cite(row)),
         )
     )
+
+
+def _reference_change(book: Book, row: Analyte) -> str:
+    value = book.with_unit(f"{reference_change_pct(row, book.knowledge):.{RCV_DECIMALS}f}", "%")
+    assumed = book.measure(book.knowledge.parameter("lab_cv_unknown_pct"), "%")
+    return value if is_variation_known(row) else book.say("page.rcv_assumed", value=value, assumed=assumed)
 
 
 def render_test(book: Book, row: OrderableTest) -> str:
@@ -105,7 +67,7 @@ def render_test(book: Book, row: OrderableTest) -> str:
             ("id", code(row.id)),
             ("other_name", other_name(book, row.names)),
             ("aliases", escape(book.listed(row.aliases))),
-            ("tier", book.say("page.price", name=tier.names.say(book.language), price=f"{tier.price:g}", source=page.cite(tier))),
+            ("tier", book.say("page.price", name=escape(tier.names.say(book.language)), price=f"{tier.price:g}", source=page.cite(tier))),
             ("availability", book.word("availability", row.availability)),
             ("turnaround", turnaround),
             ("specimen", book.word("specimen", row.specimen)),
@@ -120,10 +82,9 @@ def render_test(book: Book, row: OrderableTest) -> str:
         ((book.item(name), *_measured(book, name), page.cite(book.knowledge.items[name])) for name in row.measures),
     )
     ordered = (
-        (book.link("conditions", condition.id), book.word("role", role))
+        (book.link("conditions", condition.id), book.listed(book.word("role", role) for role in roles))
         for condition in book.conditions
-        for role in ("first_line", "confirmatory")
-        if row.id in getattr(condition.tests, role)
+        if (roles := condition.tests.roles(row.id))
     )
     page.table("section.ordered_for", ("condition", "role"), ordered)
     return page.text()

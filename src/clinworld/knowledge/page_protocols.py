@@ -1,10 +1,10 @@
 """The reference page of a protocol: what an agent may look up, with links and the source of each rule."""
 
-from collections.abc import Iterator
-
+from clinworld.knowledge.markdown import escape
 from clinworld.knowledge.page_text import Book, begin_page, code
 from clinworld.knowledge.protocol_text import render_protocol
-from clinworld.knowledge.rule_rows import AllOf, AnyOf, FactRef, Not, NumberTest, Predicate, Protocol
+from clinworld.knowledge.rule_rows import Protocol
+from clinworld.knowledge.rules import facts_of
 
 
 def render_protocol_page(book: Book, row: Protocol) -> str:
@@ -13,11 +13,13 @@ def render_protocol_page(book: Book, row: Protocol) -> str:
     page.lines.clear()  # the protocol brings its own title
     page.paragraph(render_protocol(row, book.knowledge, book.language).rstrip())
     if row.subject.complaint:
-        page.bullets("section.said_as", (book.say("page.quoted", text=text) for text in book.wordings(row.subject.complaint)))
-    looked_at = dict.fromkeys(fact for rule in row.rules for fact in _facts(rule.when))
+        page.bullets("section.said_as", (book.say("page.quoted", text=escape(text)) for text in book.wordings(row.subject.complaint)))
+    looked_at = dict.fromkeys(fact for rule in row.rules for fact in facts_of(rule.when))
     linked = [book.link("drugs", name) for name in row.subject.drugs]
     linked += [book.link("analytes", name) for name in looked_at if name in book.knowledge.analytes]
+    linked += [book.link("streams", name) for name in looked_at if name in book.knowledge.streams]
     page.bullets("section.looks_at", linked)
+    page.bullets("section.about_conditions", (book.link("conditions", name) for name, told in book.related.items() if row.id in told))
     page.heading("section.rule_sources")
     page.rows(
         (book.say("column.rule"), book.say("column.id"), book.say("column.source")),
@@ -32,16 +34,3 @@ def render_protocol_page(book: Book, row: Protocol) -> str:
         )
     )
     return page.text()
-
-
-def _facts(predicate: Predicate) -> Iterator[str]:
-    match predicate:
-        case AllOf(parts) | AnyOf(parts):
-            for part in parts:
-                yield from _facts(part)
-        case Not(part):
-            yield from _facts(part)
-        case _:
-            yield predicate.fact
-            if isinstance(predicate, NumberTest) and isinstance(predicate.value, FactRef):
-                yield predicate.value.fact

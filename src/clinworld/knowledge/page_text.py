@@ -9,14 +9,16 @@ from typing import Any, Protocol
 from clinworld.core.text import Labels, Language, Wording, load_labels
 from clinworld.core.units import readable_unit
 from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.markdown import escape, escape_heading
 from clinworld.knowledge.places import place_of
-from clinworld.knowledge.protocol_text import with_unit
+from clinworld.knowledge.protocol_text import PHRASES, with_unit
+from clinworld.knowledge.related import relate
 from clinworld.knowledge.rows import Condition, Drug
 from clinworld.knowledge.rule_facts import known_facts
+from clinworld.knowledge.rule_rows import Between, NumberTest, RuleFact
 from clinworld.knowledge.rule_rows import Protocol as RuleProtocol
-from clinworld.knowledge.rule_rows import RuleFact
 
-PAGE_KINDS = ("conditions", "drugs", "analytes", "tests", "protocols")
+PAGE_KINDS = ("conditions", "drugs", "analytes", "streams", "tests", "events", "protocols")
 _LABELS = Path(__file__).with_name("page_labels.csv")
 _ITEM_KINDS = ("analytes", "streams", "findings", "tests", "rule_facts")  # where the item of an entry is looked for, in this order
 
@@ -59,6 +61,11 @@ class Book:
         return tuple(self.knowledge.protocols.values())
 
     @cached_property
+    def related(self) -> Mapping[str, tuple[str, ...]]:
+        """The protocols of each disease."""
+        return relate(self.knowledge)
+
+    @cached_property
     def facts(self) -> Mapping[str, RuleFact]:
         """Everything a limit may be set on."""
         return known_facts(self.knowledge)
@@ -70,13 +77,18 @@ class Book:
     def word(self, group: str, word: str) -> str:
         """A word of a closed list, `word("urgency", "soon")`; a word that has no label is said as it is written."""
         label = f"{group}.{word}"
-        return self.say(label) if label in self.labels else word.replace("_", " ")
+        return self.say(label) if label in self.labels else escape(word.replace("_", " "))
+
+    def rule_word(self, label: str) -> str:
+        """What a decision is called on the pages of protocols."""
+        return load_labels(PHRASES).say(label, self.language)
 
     def name(self, kind: str, name: str) -> str:
         """What a row is called; a symptom by the first of its wordings."""
         if (kind, name) not in self.said:
             is_symptom = kind == "symptoms"
-            text = self.wordings(name)[0] if is_symptom else str(self.knowledge.table(kind)[name].names.say(self.language))
+            row = self.knowledge.table(kind)[name]
+            text = self.wordings(name)[0] if is_symptom else str((row.text if kind == "events" else row.names).say(self.language))
             self.said[kind, name] = self.say("page.quoted", text=text) if is_symptom else text
         return self.said[kind, name]
 
@@ -95,7 +107,7 @@ class Book:
         return f"[{said}](../{kind}/{name}.md)" if kind in PAGE_KINDS else said
 
     def item(self, name: str) -> str:
-        """An analyte or test linked to its page, a stream, finding or fact by its name."""
+        """An analyte, stream or test linked to its page, a finding or fact by its name."""
         return next(self.link(kind, name) for kind in _ITEM_KINDS if name in self.knowledge.table(kind))
 
     def measure(self, value: float | None, ucum: str, *, is_signed: bool = False) -> str:
@@ -138,6 +150,12 @@ class Book:
             if getattr(row, name) is not None:
                 return self.say(f"limit.{name}", value=self.measure(getattr(row, name), ucum))
         return ""
+
+    def test(self, test: NumberTest | Between, ucum: str) -> str:
+        """A comparison with numbers, without what is compared."""
+        limits = ((test.op, test.value),) if isinstance(test, NumberTest) else (("at_least", test.low), ("below", test.high))
+        said = (self.say(f"limit.{op}", value=self.measure(value, ucum)) for op, value in limits if isinstance(value, float | int))
+        return self.listed(said)
 
     def listed(self, texts: Iterable[str]) -> str:
         """Texts in a row, told apart; empty ones are left out."""
@@ -198,8 +216,10 @@ class Page:
         if self.cited:
             self.heading("section.sources")
             self.lines += [*self._sources(), ""]
-        place = place_of(self.book.knowledge, self.kind, self.name)
-        return "\n".join([*self.lines, "---", "", self.book.say("page.footer", place=escape(place))]) + "\n"
+        is_added = self.name in self.book.knowledge.added.get(self.kind, {})
+        place = place_of(self.book.knowledge, self.kind, self.name).replace("`", "'")
+        footer = self.book.say("page.footer_added" if is_added else "page.footer", place=place)
+        return "\n".join([*self.lines, "---", "", footer]) + "\n"
 
     def _sources(self) -> Iterator[str]:
         for source, number in self.cited.items():
@@ -211,23 +231,18 @@ class Page:
 def begin_page(book: Book, kind: str, name: str, names: Wording | None = None) -> Page:
     """A page with its title in the chosen language."""
     page = Page(book, kind, name)
-    page.paragraph(f"# {names.say(book.language) if names else book.name(kind, name)}")
+    page.paragraph(f"# {escape_heading(names.say(book.language) if names else book.name(kind, name))}")
     return page
 
 
 def other_name(book: Book, names: Wording) -> str:
     """A name in the language that is not the page's."""
-    return names.zh if book.language == "en" else names.en
+    return escape(names.zh if book.language == "en" else names.en)
 
 
 def plain_unit(ucum: str) -> str:
     """A unit without a number, as it is written in a table."""
     return readable_unit(ucum)
-
-
-def escape(text: str) -> str:
-    """Text in which nothing ends a table cell, a link or a comment."""
-    return text.replace("|", "\\|").replace("[", "\\[").replace("]", "\\]").replace("<", "&lt;")
 
 
 def code(name: str) -> str:

@@ -1,6 +1,6 @@
-"""The reference pages: everything that is believed of a condition, drug, analyte, test or protocol on a page each, in either language.
+"""The reference pages: everything that is believed of a condition, drug, analyte, stream, test, event or protocol on a page each.
 
-`clinworld inputs --pages DIR` writes them. They are built from the rows and never edited.
+`clinworld inputs --pages DIR` writes them, in either language. They are built from the rows and never edited.
 """
 
 import fcntl
@@ -8,30 +8,35 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from clinworld.core.errors import StoreError
 from clinworld.core.text import Language
 from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.markdown import escape
 from clinworld.knowledge.page_conditions import render_condition
 from clinworld.knowledge.page_drugs import render_drug
+from clinworld.knowledge.page_home import render_event, render_stream
 from clinworld.knowledge.page_labs import render_analyte, render_test
 from clinworld.knowledge.page_protocols import render_protocol_page
-from clinworld.knowledge.page_text import PAGE_KINDS, Book, escape
+from clinworld.knowledge.page_text import PAGE_KINDS, Book
 from clinworld.knowledge.rows import STATUSES
 
 __all__ = ["PAGE_KINDS", "build_pages", "write_pages"]
 
 INDEX = "index.md"
 MARK = "clinworld-pages.txt"  # a folder that holds it was written here and may be replaced
-UNFINISHED = ".pages-"
+UNFINISHED, MADE, REPLACED = ".pages-", "made", "replaced"
 ALLOWED = "a folder that is new or empty, or holds earlier pages"
 _RENDER: dict[str, Callable[[Book, Any], str]] = {
     "conditions": render_condition,
     "drugs": render_drug,
     "analytes": render_analyte,
+    "streams": render_stream,
     "tests": render_test,
+    "events": render_event,
     "protocols": render_protocol_page,
 }
 
@@ -57,7 +62,7 @@ def write_pages(folder: Path, pages: Mapping[str, str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _hold(folder):
-            _check_content(folder)
+            _take_over(folder)
             _write(folder, pages)
     except OSError as problem:
         if not is_there and folder.is_dir() and not any(folder.iterdir()):
@@ -82,7 +87,7 @@ def _hold(folder: Path) -> Iterator[None]:
 
 def _write(folder: Path, pages: Mapping[str, str]) -> None:
     with TemporaryDirectory(prefix=UNFINISHED, dir=folder) as beside:
-        made, aside = Path(beside) / "made", Path(beside) / "replaced"
+        made, aside = Path(beside) / MADE, Path(beside) / REPLACED
         for path in dict.fromkeys((made / name).parent for name in pages):
             path.mkdir(parents=True, exist_ok=True)
         for name, text in pages.items():
@@ -96,22 +101,37 @@ def _check_is_folder(folder: Path) -> None:
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         found = "a link, not a folder" if folder.is_symlink() else "no folder"
         raise StoreError(str(folder), found, ALLOWED, do="Choose another folder for --pages.")
+    above = next((parent for parent in folder.resolve().parents if (parent / MARK).is_file()), None)
+    if above is not None:
+        allowed = f"{ALLOWED}, and lies in no folder of pages"
+        raise StoreError(str(folder), f"lies in {above}, which holds pages", allowed, do="Choose another folder for --pages.")
 
 
-def _check_content(folder: Path) -> None:
-    """Raise StoreError unless a folder is empty or holds nothing but pages written earlier."""
+def _take_over(folder: Path) -> None:
+    """Take away what a stopped run left. Raises StoreError for a folder that holds anything but pages written earlier.
+
+    Whoever holds the lock is the only writer: a folder of unfinished pages is then nobody's.
+    """
     try:
-        ours = {*(folder / MARK).read_text(encoding="utf-8").splitlines(), MARK} if (folder / MARK).is_file() else set()
-        found = (Path(root, name).relative_to(folder).as_posix() for root, _, names in os.walk(folder) for name in names)
-        foreign = next((name for name in found if name not in ours), None)
+        left = [path for path in folder.glob(f"{UNFINISHED}*") if _is_left(path)]
+        marks = [folder / MARK, *(path / part / MARK for path in left for part in (MADE, REPLACED))]
+        ours = {MARK, *(line for mark in marks if mark.is_file() for line in mark.read_text(encoding="utf-8").splitlines())}
+        found = [Path(root, name) for root, _, names in os.walk(folder) for name in names]
+        beside = [path.relative_to(folder).as_posix() for path in found if not any(path.is_relative_to(each) for each in left)]
     except (OSError, UnicodeDecodeError) as problem:
         raise StoreError(str(folder), f"cannot be read ({problem})", ALLOWED, do="Choose another folder for --pages.") from None
-    if foreign is not None and foreign.startswith(UNFINISHED):
-        left = foreign.partition("/")[0]
-        raise StoreError(str(folder), f"holds {left!r}, which a run that was stopped left", ALLOWED, do="Remove the folder and run again.")
-    if foreign is not None or (not ours and any(folder.iterdir())):
+    foreign = next((name for name in beside if name not in ours), None)
+    is_ours = any(mark.is_file() for mark in marks)
+    if foreign is not None or (not is_ours and any(path not in left for path in folder.iterdir())):
         found_text = f"holds {foreign or 'something'!r}, which is no page written here"
         raise StoreError(str(folder), found_text, ALLOWED, do="Choose another folder for --pages.")
+    for path in left:
+        rmtree(path)
+
+
+def _is_left(path: Path) -> bool:
+    """Whether a folder is one in which a run makes pages before they are put in place."""
+    return path.is_dir() and not path.is_symlink() and {child.name for child in path.iterdir()} <= {MADE, REPLACED}
 
 
 def _swap(folder: Path, made: Path, aside: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any, assert_never
 
 from clinworld.core.text import Language, load_labels
 from clinworld.core.units import print_tick, readable_unit, to_ticks
+from clinworld.knowledge.markdown import escape, escape_heading
 from clinworld.knowledge.rule_facts import RuleKnowledge, known_facts
 from clinworld.knowledge.rule_rows import (
     AllOf,
@@ -36,11 +37,11 @@ def render_protocol(protocol: Protocol, knowledge: RuleKnowledge, language: Lang
     Every number, unit and name is taken from the predicates and the rows they point to. Sources are not printed here.
     """
     page = _Page(protocol, knowledge, language)
-    lines = [f"# {protocol.names.say(language)}", "", page.subject(), "", page.phrase(f"page.read.{protocol.kind}")]
+    lines = [f"# {escape_heading(protocol.names.say(language))}", "", page.subject(), "", page.phrase(f"page.read.{protocol.kind}")]
     if protocol.note is not None:
-        lines += ["", protocol.note.say(language)]
+        lines += ["", escape(protocol.note.say(language))]
     if protocol.asks:
-        lines += ["", f"## {page.phrase('page.asks')}", "", *(f"- {question.say(language)}" for question in protocol.asks)]
+        lines += ["", f"## {page.phrase('page.asks')}", "", *(f"- {escape(question.say(language))}" for question in protocol.asks)]
     lines += ["", f"## {page.phrase('page.rules')}"]
     for number, rule in enumerate(protocol.rules, start=1):
         lines += ["", *page.rule(number, rule)]
@@ -66,7 +67,7 @@ class _Page:
     def sentence(self, label: str, text: str) -> str:
         """A labelled text that ends in a full stop, whether or not it is written with one."""
         stop = self.phrase("page.stop")
-        return self.phrase(label, text=text.removesuffix(stop) + stop)
+        return self.phrase(label, text=escape(text).removesuffix(stop) + stop)
 
     def subject(self) -> str:
         subject = self.protocol.subject

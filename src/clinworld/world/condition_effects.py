@@ -49,15 +49,20 @@ def age_of(patient: Patient) -> float:
     return (patient.age_low + patient.age_high) / 2.0
 
 
-@lru_cache(maxsize=512)
 def list_moved_streams(
     knowledge: Knowledge, known: tuple[str, ...], presenting: str, devices: tuple[str, ...], sex: str, age_years: float
 ) -> tuple[str, ...]:
     """The streams of these devices that a condition moves, so that they need a true level."""
-    reports = {name for device in devices for name in knowledge.devices[device].reports}
     moved = {each.push.item for each in _list_acting(knowledge, known, presenting, sex, age_years) if each.push.sign}
-    streams = ((name, knowledge.streams[name]) for name in knowledge.streams if name in moved and name in reports)
-    return tuple(name for name, row in streams if row.role in ("home", "wearable") and not row.parent)
+    return tuple(name for name in _list_measured(knowledge, devices) if name in moved)
+
+
+@lru_cache(maxsize=64)
+def _list_measured(knowledge: Knowledge, devices: tuple[str, ...]) -> tuple[str, ...]:
+    """The streams that devices measure by themselves, in table order."""
+    reports = {name for device in devices for name in knowledge.devices[device].reports}
+    rows = knowledge.streams.values()
+    return tuple(row.id for row in rows if row.id in reports and row.role in ("home", "wearable") and not row.parent)
 
 
 def push_levels(rows: Mapping[str, tuple[Reals, bool]], premise: Premise, knowledge: Knowledge, rng: Rng) -> dict[str, Reals]:

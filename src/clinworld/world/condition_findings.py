@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinworld.core.rng import Rng
-from clinworld.core.units import to_ticks
+from clinworld.core.rng import Rng, words_to_uniform
+from clinworld.core.units import to_tick
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte, FindingKind, Stream
 from clinworld.schema.course import Course, Reals
@@ -100,7 +100,7 @@ def derive_findings(
     days_seen = (draw_visits(premise, course, knowledge, rng) if visits is None else visits).tolist()
     charted: list[FindingResult] = []
     for name, share in _list_routine(knowledge):
-        chances = rng.at(premise.case_id, AREA, name, "routine").uniform(premise.course_end_day + 1)[days_seen].tolist()
+        chances = words_to_uniform(rng.at(premise.case_id, AREA, name, "routine").words(premise.course_end_day + 1)[days_seen]).tolist()
         days = [day for day, chance in zip(days_seen, chances, strict=True) if chance < share]
         charted += [result for result in _find_on_days(name, days, patient) if isinstance(result, FindingResult)]
     return tuple(sorted(charted, key=lambda result: result.day))
@@ -258,7 +258,7 @@ def _find_finding(row: FindingKind, day: int, patient: Examined, level: Reals | 
     decimals = row.decimals or 0
     result = _print(row.id, day, value, decimals)
     assert result.ticks is not None
-    is_positive = None if row.cut is None else result.ticks >= int(to_ticks(row.cut, decimals))
+    is_positive = None if row.cut is None else result.ticks >= to_tick(row.cut, decimals)
     return FindingResult(day, row.id, is_positive, result.ticks, decimals)
 
 
@@ -334,4 +334,4 @@ def _has_come(each: Acting, day: int, patient: Examined) -> bool:
 
 
 def _print(name: str, day: int, value: float, decimals: int) -> FindingResult:
-    return FindingResult(day, name, None, int(to_ticks(value, decimals)), decimals)
+    return FindingResult(day, name, None, to_tick(value, decimals), decimals)

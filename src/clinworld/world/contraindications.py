@@ -3,6 +3,7 @@
 For drawing; what an author wrote is only flagged, elsewhere.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,8 +12,8 @@ import numpy as np
 from clinworld.core.rng import Rng
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte, Contraindication
-from clinworld.world.formulas import FORMULAS
-from clinworld.world.levels import Followed, draw_first_levels, load_followed
+from clinworld.world.formulas import FORMULAS, has_own_level
+from clinworld.world.levels import FirstLevels, draw_first_levels, load_first_levels
 
 _STATES = {"is_pregnant": "pregnancy"}  # a state of rule_facts, and the condition of which it follows
 _BMI, _AGE = "bmi", "age_years"
@@ -40,12 +41,12 @@ def is_forbidden(drug: str, known: Known, knowledge: Knowledge, rng: Rng) -> boo
     given = {_BMI: known.bmi, _AGE: known.age_years}
     if any(passes(row, given[row.item]) for row in rows if row.item in given):
         return True
-    measured = [row for row in rows if row.item and row.item not in given and _can_reach(row, drug, known, knowledge)]
+    measured = [row for row in rows if row.item and row.item not in given and _can_reach(row, known, knowledge)]
     if not measured:
         return False
-    followed = _follow(drug, known, tuple(dict.fromkeys(row.item for row in measured)), knowledge)
-    first = draw_first_levels(known.case_id, followed, known.bmi, rng)
-    levels = {name: np.atleast_1d(first[i]) for i, name in enumerate(followed.names) if not followed.is_shift[i]}
+    first = _load_first(known, [row.item for row in measured], knowledge)
+    drawn = draw_first_levels(known.case_id, first, known.bmi, rng)
+    levels = {name: np.atleast_1d(drawn[i]) for i, name in enumerate(first.names) if not first.is_shift[i]}
     return any(_may_pass(row, levels, known, knowledge) for row in measured)
 
 
@@ -92,16 +93,17 @@ def list_inputs(item: str, knowledge: Knowledge) -> tuple[str, ...]:
     return (item,) if row is not None or item in knowledge.streams else ()
 
 
-def _follow(drug: str, known: Known, items: tuple[str, ...], knowledge: Knowledge) -> Followed:
-    needed = tuple(dict.fromkeys(name for item in items for name in list_inputs(item, knowledge)))
-    return load_followed(knowledge, known.conditions, (), drug, known.sex, known.age_years, needed)
+def _load_first(known: Known, items: Sequence[str], knowledge: Knowledge) -> FirstLevels:
+    inputs = dict.fromkeys(name for item in items for name in list_inputs(item, knowledge))
+    names = tuple(name for name in inputs if name not in knowledge.analytes or has_own_level(knowledge.analytes[name]))
+    return load_first_levels(knowledge, known.conditions, names, known.sex, known.age_years)
 
 
-def _can_reach(row: Contraindication, drug: str, known: Known, knowledge: Knowledge) -> bool:
+def _can_reach(row: Contraindication, known: Known, knowledge: Knowledge) -> bool:
     """Whether any first level of people like this can lie where a contraindication holds."""
     inputs = list_inputs(row.item, knowledge)
     conditions = tuple(name for name in known.conditions if _decides(knowledge, name, inputs)) if inputs else ()
-    return bool(inputs) and _reaches(knowledge, drug, row, conditions, known.sex, known.age_years)
+    return bool(inputs) and _reaches(knowledge, row, conditions, known.sex, known.age_years)
 
 
 @lru_cache(maxsize=4096)
@@ -114,12 +116,12 @@ def _decides(knowledge: Knowledge, condition: str, items: tuple[str, ...]) -> bo
 
 
 @lru_cache(maxsize=4096)
-def _reaches(knowledge: Knowledge, drug: str, row: Contraindication, conditions: tuple[str, ...], sex: str, age_years: float) -> bool:
+def _reaches(knowledge: Knowledge, row: Contraindication, conditions: tuple[str, ...], sex: str, age_years: float) -> bool:
     known = Known("", conditions, sex, age_years, 0.0)
-    followed = _follow(drug, known, (row.item,), knowledge)
-    for column in (followed.first_low, followed.first_high):
-        edge = np.where(followed.is_log[:, None], np.exp(np.where(followed.is_log[:, None], column, 0.0)), column)
-        levels = {name: edge[i] for i, name in enumerate(followed.names) if not followed.is_shift[i]}
+    first = _load_first(known, [row.item], knowledge)
+    for column in (first.low, first.high):
+        edge = np.where(first.is_log[:, None], np.exp(np.where(first.is_log[:, None], column, 0.0)), column)
+        levels = {name: edge[i] for i, name in enumerate(first.names) if not first.is_shift[i]}
         if _may_pass(row, levels, known, knowledge):
             return True
     return False

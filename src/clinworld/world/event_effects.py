@@ -53,8 +53,9 @@ def add_event_effects(course: Course, premise: Premise, told: Sequence[ToldEvent
     """The course with what told events do to it; the same course when they do nothing, or without physiology."""
     if not premise.has_physiology:
         return course
-    changes = derive_event_effects(told, course.last_day + 1, premise.patient.sex, knowledge)
-    changes = {item: change for item, change in changes.items() if _is_followed(item, course, premise, knowledge)}
+    items = dict.fromkeys(load_effects(knowledge, premise.patient.sex).items)
+    followed = frozenset(item for item in items if _is_followed(item, course, premise, knowledge))
+    changes = derive_event_effects(told, course.last_day + 1, premise.patient.sex, knowledge, followed)
     if not changes:
         return course
     levels = dict(course.levels)
@@ -77,13 +78,17 @@ def shift_level(levels: Mapping[str, Reals], item: str, change: Reals, knowledge
     return name, levels[name] + change if name in levels else change
 
 
-def derive_event_effects(told: Sequence[ToldEvent], days: int, sex: str, knowledge: Knowledge) -> dict[str, Reals]:
-    """Item → change by day on its scale, over `days` days; items that nothing moves are left out.
+def derive_event_effects(
+    told: Sequence[ToldEvent], days: int, sex: str, knowledge: Knowledge, followed: frozenset[str] | None = None
+) -> dict[str, Reals]:
+    """Item → change by day on its scale, over `days` days; items that nothing moves are left out, and those not `followed` where given.
 
     Effects in one direction approach the row's cap and never pass it: one alone is as large as its row says.
     """
     table = load_effects(knowledge, sex)
     acting = [(row, event.day) for event in told for row in table.by_event.get(event.event, ())]
+    if followed is not None:
+        acting = [(row, day) for row, day in acting if table.items[row] in followed]
     if not acting:
         return {}
     rows = np.array([row for row, _ in acting], dtype=np.int64)

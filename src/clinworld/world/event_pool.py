@@ -212,6 +212,8 @@ class EventDraw:
     def _check_text(self, row: int) -> str:
         if self.pool.faults[row]:
             return f"{self.pool.rows[row].id} says {self.pool.faults[row]!r}"
+        if not self.taken_texts:
+            return ""
         repeated = next((text for text in _texts(self.pool.rows[row]) if text in self.taken_texts), "")
         return f"{self.pool.rows[row].id} repeats {repeated!r}" if repeated else ""
 

@@ -40,7 +40,7 @@ def draw_history(premise: Premise, knowledge: Knowledge, rng: Rng, *, course: Co
     patient = premise.patient
     conditions = (patient.disease, *(name for name in patient.comorbidities if name != patient.disease))
     records = draw_old_records(premise, knowledge, rng)
-    frame = load_past_frame(knowledge, conditions, patient.devices, premise.drug, patient.sex, age_at(patient, 0))
+    frame = load_past_frame(knowledge, conditions, patient.devices, patient.sex, age_at(patient, 0))
     day_zero = find_day_zero(premise, course or build_course(premise, knowledge, rng), frame, knowledge, rng)
     while True:
         diagnoses = draw_diagnoses(premise, conditions, records, knowledge, rng)
@@ -147,7 +147,7 @@ def draw_diagnoses(
     At an age at which it occurs, and well before a drug for it was stopped.
     """
     numbers, age = read_numbers(knowledge), age_at(premise.patient, 0)
-    words = np.array([rng.at(premise.case_id, "history", "diagnosis", name).words(_DIAGNOSIS_DRAWS) for name in conditions])
+    words = rng.first_words(premise.case_id, [("history", "diagnosis", name) for name in conditions], _DIAGNOSIS_DRAWS)
     drawn = words_to_uniform(words)
     # Two uniforms: on the logarithm the middle is likelier than either end.
     place = (drawn[:, 0] + drawn[:, 1]) / 2
@@ -230,7 +230,7 @@ def _draw_lines(
         if not moves_levels(line, frame, has_diabetes, knowledge):
             return True
         untreated = remove_drugs(day_zero.level, [*others, line], frame, has_diabetes, knowledge)
-        return bool(np.all(untreated <= np.maximum(frame.most, day_zero.level)))
+        return bool(np.all(untreated <= np.maximum(frame.items.most, day_zero.level)))
 
     patient = Patient(_find_barring_levels(premise, frame, day_zero, knowledge), states, spoken_against, may_last)
     return draw_past_lines(premise, moments, ended, patient, knowledge, rng)
@@ -238,9 +238,9 @@ def _draw_lines(
 
 def _find_barring_levels(premise: Premise, frame: PastFrame, day_zero: DayZero, knowledge: Knowledge) -> dict[str, float]:
     """The filtration rate where creatinine is high; other followed levels bar no drug."""
-    if _RENAL not in frame.names:
+    if _RENAL not in frame.items.names:
         return {}
-    level, row = day_zero.level[frame.names.index(_RENAL)], knowledge.analytes[_RENAL]
+    level, row = day_zero.level[frame.items.names.index(_RENAL)], knowledge.analytes[_RENAL]
     limit = row.ref_high_m if premise.patient.sex == "M" else row.ref_high_f
     if limit is None or level[0] <= limit:
         return {}

@@ -98,20 +98,37 @@ def _list_clashing(knowledge: Knowledge, name: str, others: tuple[str, ...]) -> 
     return frozenset(other for other in others if do_clash(knowledge, name, other))
 
 
-@lru_cache(maxsize=2048)
+class _Licensed(NamedTuple):
+    # A drug for a condition: how often it is chosen, and what forbids it.
+    name: str
+    weight: float
+    ingredient: str
+    conditions: frozenset[str]
+    states: frozenset[str]
+
+
+@lru_cache(maxsize=512)
+def _list_licensed(knowledge: Knowledge, condition: str) -> tuple[_Licensed, ...]:
+    number, licensed = knowledge.parameter, []
+    for name in knowledge.drugs.containing(condition):
+        row, written = knowledge.drugs[name], f"history_use_{name}"
+        weight = number(written if written in knowledge.parameters else "history_use_other")
+        rules = [rule for rule in row.contraindications if rule.kind == "absolute"]
+        if has_indication(row, (condition,)) and weight:
+            forbidding = (frozenset(rule.condition for rule in rules), frozenset(rule.state for rule in rules))
+            licensed.append(_Licensed(name, weight, row.rxcui, *forbidding))
+    return tuple(licensed)
+
+
 def _list_candidates(knowledge: Knowledge, condition: str, conditions: tuple[str, ...], presenting: str, drug: str) -> dict[str, float]:
     """Drug → how often it is chosen for a condition; only what the documented and the presenting conditions allow."""
-    known = tuple(dict.fromkeys((*conditions, *filter(None, (presenting,)))))
-    states, number = find_states(known), knowledge.parameter
-    other, ingredient = number("history_use_other"), knowledge.drugs[drug].rxcui
-    weights: dict[str, float] = {}
-    for name in knowledge.drugs.containing(condition):
-        row = knowledge.drugs[name]
-        if not has_indication(row, (condition,)) or row.rxcui == ingredient or find_contraindications(row, known, states, {}):
-            continue
-        written = f"history_use_{name}"
-        weights[name] = number(written) if written in knowledge.parameters else other
-    return {name: weight for name, weight in weights.items() if weight}
+    known, ingredient = tuple(dict.fromkeys((*conditions, *filter(None, (presenting,))))), knowledge.drugs[drug].rxcui
+    states = find_states(known)
+    return {
+        each.name: each.weight
+        for each in _list_licensed(knowledge, condition)
+        if each.ingredient != ingredient and each.conditions.isdisjoint(known) and each.states.isdisjoint(states)
+    }
 
 
 class Patient(NamedTuple):

@@ -15,7 +15,7 @@ from clinworld.schema.premise import Premise
 from clinworld.schema.record import Series
 from clinworld.world.effects import DIABETES
 from clinworld.world.history_drugs import Line
-from clinworld.world.history_levels import DayZero, PastDays, PastFrame, derive_past_levels, find_undiagnosed
+from clinworld.world.history_levels import DayZero, PastDays, PastFrame, PastItems, derive_past_levels, find_undiagnosed
 from clinworld.world.history_places import DAYS_A_YEAR, age_at
 from clinworld.world.lab_assays import Assays, load_assays
 from clinworld.world.observe_labs import (
@@ -59,16 +59,16 @@ class _Places(NamedTuple):
 
 
 @lru_cache(maxsize=512)
-def _find_places(assays: Assays, frame: PastFrame) -> _Places:
+def _find_places(assays: Assays, items: PastItems) -> _Places:
     measured = [row.id for row in assays.measured]
-    drawn = tuple(dict.fromkeys([*assays.within.needed, *measured, *frame.names]))
+    drawn = tuple(dict.fromkeys([*assays.within.needed, *measured, *items.names]))
     return _Places(
         drawn=drawn,
         day=[drawn.index(name) for name in assays.within.needed],
         error=[drawn.index(name) for name in measured],
-        drift=[drawn.index(name) for name in frame.names],
-        varied=[frame.names.index(name) for name in assays.varied],
-        limited=[measured.index(frame.names[i]) for i in frame.limited],
+        drift=[drawn.index(name) for name in items.names],
+        varied=[items.names.index(name) for name in assays.varied],
+        limited=[measured.index(items.names[i]) for i in items.limited],
     )
 
 
@@ -79,10 +79,10 @@ def observe_past_labs(
 
     The visit of a diagnosis draws everything. No result reaches the limit of a diagnosis that was not made by then.
     """
-    assays = load_assays(knowledge, premise.patient.devices, frame.names, premise.patient.sex)
+    assays = load_assays(knowledge, premise.patient.devices, frame.items.names, premise.patient.sex)
     if not assays.measured or not len(past.visits):
         return ()
-    places = _find_places(assays, frame)
+    places = _find_places(assays, frame.items)
     noise = _draw_noise(premise.case_id, assays, places, len(past.visits), rng)
     onset = min(premise.presenting.onset_day, 0) if premise.presenting else 0
     when = np.array([*past.diagnosed.values(), np.inf])
@@ -96,7 +96,7 @@ def observe_past_labs(
     truth = derive_specimens(assays, level[places.varied], noise.day, cell, premise.patient.sex, knowledge)
     ticks = measure(assays, truth, noise.error, knowledge)
     if places.limited:
-        limit = to_ticks(frame.limit * assays.steps_per_unit[places.limited], 0)
+        limit = to_ticks(frame.items.limit * assays.steps_per_unit[places.limited], 0)
         part = ticks[places.limited]
         ticks[places.limited] = np.where(undiagnosed & (part >= limit), 2 * limit - 1 - part, part)
     results = {
@@ -113,10 +113,10 @@ def observe_past_labs(
 def _draw_noise(case_id: str, assays: Assays, places: _Places, n: int, rng: Rng) -> _Noise:
     """Noise by visit counted back from day 0, so that a longer record changes none of it; returned with the oldest visit first."""
     groups = len(assays.groups)
-    by_group = np.array([rng.at(case_id, "history", "lab_group", group).words(n) for group in assays.groups])
-    by_row = np.array([rng.at(case_id, "history", "labs", name).words(3 * n) for name in places.drawn])
+    by_group = rng.first_words(case_id, [("history", "lab_group", group) for group in assays.groups], n)
+    by_row = rng.first_words(case_id, [("history", "labs", name) for name in places.drawn], 3 * n)
     # How often a person has a group drawn is the same as in the course.
-    person = np.array([rng.at(case_id, "lab_group", group).words(1) for group in assays.groups])
+    person = rng.first_words(case_id, [("lab_group", group) for group in assays.groups], 1)
     normals = words_to_normal(np.concatenate([person.ravel(), by_row.ravel()]))
     of_row = normals[groups:].reshape(len(places.drawn), n, 3)
     return _Noise(

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from clinworld.core.rng import Rng
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.rows import Analyte
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.world.condition_effects import push_levels
@@ -23,7 +22,7 @@ from clinworld.world.effects import load_drug_table
 from clinworld.world.formulas import find_body_mass_index
 from clinworld.world.history_drugs import Line
 from clinworld.world.level_motion import HALVINGS, WEEK
-from clinworld.world.levels import Followed, draw_first_levels, load_followed
+from clinworld.world.levels import FirstLevels, draw_first_levels, levels_of, list_reported_analytes, list_telling, load_first_levels
 
 _NONE = -1  # no documented condition moves the item
 _TINY = 1e-9
@@ -32,37 +31,40 @@ Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PastFrame:
-    """What the past of laboratory levels needs, over items as columns [item, 1].
+class PastItems:
+    """The items of laboratory levels, as columns [item, 1]: where they start with the conditions' written levels, and without any.
 
-    `first` draws first levels with the conditions' written levels, `first_pushed` those of the items at `pushed`, which documented
-    conditions move by a finding; `usual_*` are first levels without any condition. `mover` is the place of the documented condition that
-    moves an item (-1: none), by a written level or, at `by_finding`, by a finding alone; `share` is how much of the departure was there at
-    diagnosis. Items at `limited` have a diagnostic `limit`, `limit_of` is the place of its condition or -1 where that is not documented;
-    at `makes` it is the one that moves the item, at `makes_limit`. `most` is what a level is without treatment at most.
+    Items at `limited` have a diagnostic `limit`. `most` is what a level is without treatment at most.
     """
 
     names: tuple[str, ...]
-    first: Followed
-    first_pushed: Followed
-    pushed: Rows
-    usual_mean: Reals
-    usual_sd: Reals
-    usual_low: Reals
-    usual_high: Reals
-    usual_log: NDArray[np.bool_]
-    mover: Rows
-    by_finding: NDArray[np.bool_]
-    share: Reals
+    first: FirstLevels
+    usual: FirstLevels
     limited: Rows
     limit: Reals
-    limit_of: Rows
-    makes: Rows
-    makes_limit: Reals
     drift_sd: Reals
     most: Reals
     hard_low: Reals
     hard_high: Reals
+
+
+class PastFrame(NamedTuple):
+    """What the past of laboratory levels needs of someone's documented conditions, over items as columns [item, 1].
+
+    `pushed` are the places of items that the conditions move by a finding. `mover` is the place of the condition that moves an item (-1:
+    none), by a written level or, at `by_finding`, by a finding alone; `share` is how much of the departure was there at diagnosis.
+    `limit_of` is the place of the condition that a diagnostic limit is of, or -1 where that is not documented; at `makes` it is the one
+    that moves the item, at `makes_limit`.
+    """
+
+    items: PastItems
+    pushed: list[int]
+    mover: Rows
+    by_finding: NDArray[np.bool_]
+    share: Reals
+    limit_of: Rows
+    makes: Rows
+    makes_limit: Reals
 
 
 class DayZero(NamedTuple):
@@ -74,53 +76,45 @@ class DayZero(NamedTuple):
     shown: Reals | None
 
 
-@lru_cache(maxsize=512)
-def load_past_frame(
-    knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], drug: str, sex: str, age_years: float
-) -> PastFrame:
+def load_past_frame(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str, age_years: float) -> PastFrame:
     """The frame of a kind of patient; its items are the analytes with a true level, in table order."""
-    followed = load_followed(knowledge, conditions, devices, drug, sex, age_years)
-    plain = load_followed(knowledge, (), devices, drug, sex, age_years)
-    places = [i for i, name in enumerate(followed.names) if name in knowledge.analytes]
-    rows = [knowledge.analytes[followed.names[i]] for i in places]
-    first, usual = _pick(followed, places), _pick(plain, [plain.names.index(row.id) for row in rows])
-    middle = _in_unit(usual.mean, usual.is_log)
-    movers = [_find_mover(row, conditions, middle[i, 0], sex, age_years, knowledge) for i, row in enumerate(rows)]
-    between = [knowledge.parameter("history_drift_unknown_pct") if row.cv_between_pct is None else row.cv_between_pct for row in rows]
+    items = _load_items(knowledge, list_telling(knowledge, conditions), devices, sex)
+    movers = _find_movers(items, conditions, sex, age_years, knowledge)
     acted = {push.item for push in list_documented(knowledge, conditions, sex, age_years)}
-    pushed = [i for i, row in enumerate(rows) if row.id in acted]
-    limited = [i for i, row in enumerate(rows) if row.diagnostic_high is not None]
-    made = [rows[i].diagnostic_of for i in limited]
-    makes = [i for i, name in zip(limited, made, strict=True) if name in conditions and conditions.index(name) == movers[i].place]
+    pushed = [i for i, name in enumerate(items.names) if name in acted]
+    limited = items.limited.tolist()
+    made = [knowledge.analytes[items.names[i]].diagnostic_of for i in limited]
+    limit_of = [conditions.index(name) if name in conditions else _NONE for name in made]
+    is_made = [_NONE != place == movers[i].place for i, place in zip(limited, limit_of, strict=True)]
     return PastFrame(
-        names=first.names,
-        first=first,
-        first_pushed=_pick(first, pushed),
-        pushed=np.array(pushed, dtype=np.int64),
-        usual_mean=usual.mean,
-        usual_sd=usual.sd,
-        usual_low=usual.first_low,
-        usual_high=usual.first_high,
-        usual_log=usual.is_log,
+        items=items,
+        pushed=pushed,
         mover=np.array([mover.place for mover in movers], dtype=np.int64),
         by_finding=np.array([mover.by_finding for mover in movers], dtype=np.bool_)[:, None],
         share=_column([knowledge.parameter(f"history_share_{mover.trajectory}") for mover in movers]),
-        limited=np.array(limited, dtype=np.int64),
-        limit=_column([rows[i].diagnostic_high or 0.0 for i in limited]),
-        limit_of=np.array([conditions.index(name) if name in conditions else _NONE for name in made], dtype=np.int64),
-        makes=np.array(makes, dtype=np.int64),
-        makes_limit=_column([rows[i].diagnostic_high or 0.0 for i in makes]),
-        drift_sd=knowledge.parameter("history_drift_share") / 100 * _column(between),
-        most=knowledge.parameter("history_untreated_room") * np.maximum(*(_in_unit(row.first_high, row.is_log) for row in (first, usual))),
-        hard_low=_column([row.hard_low for row in rows]),
-        hard_high=_column([row.hard_high for row in rows]),
+        limit_of=np.array(limit_of, dtype=np.int64),
+        makes=items.limited[is_made],
+        makes_limit=items.limit[is_made],
     )
 
 
-def _pick(followed: Followed, places: list[int]) -> Followed:
-    columns = {name: getattr(followed, name)[places] for name in ("is_shift", "is_log", "mean", "per_bmi", "sd", "first_low", "first_high")}
-    kept = tuple(followed.names[i] for i in places)
-    return replace(followed, names=kept, mixture=followed.mixture.pick(places), **columns)
+@lru_cache(maxsize=2048)
+def _load_items(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str) -> PastItems:
+    names = list_reported_analytes(knowledge, devices)
+    rows = [knowledge.analytes[name] for name in names]
+    first, usual = (load_first_levels(knowledge, known, names, sex, 0.0) for known in (conditions, ()))  # analytes start alike at every age
+    between = [knowledge.parameter("history_drift_unknown_pct") if row.cv_between_pct is None else row.cv_between_pct for row in rows]
+    return PastItems(
+        names=names,
+        first=first,
+        usual=usual,
+        limited=np.array([i for i, row in enumerate(rows) if row.diagnostic_high is not None], dtype=np.int64),
+        limit=_column([row.diagnostic_high for row in rows if row.diagnostic_high is not None]),
+        drift_sd=knowledge.parameter("history_drift_share") / 100 * _column(between),
+        most=knowledge.parameter("history_untreated_room") * np.maximum(*(_in_unit(each.high, each.is_log) for each in (first, usual))),
+        hard_low=_column([row.hard_low for row in rows]),
+        hard_high=_column([row.hard_high for row in rows]),
+    )
 
 
 def _in_unit(values: Reals, is_log: NDArray[np.bool_]) -> Reals:
@@ -139,48 +133,54 @@ class _Mover(NamedTuple):
     by_finding: bool
 
 
-def _find_mover(row: Analyte, conditions: tuple[str, ...], usual: float, sex: str, age_years: float, knowledge: Knowledge) -> _Mover:
-    """The condition whose written level lies farthest from usual, the first on a tie; else the first with a finding that moves it."""
-    levels = [
-        (abs(level.mean - usual), -place)
-        for place, name in enumerate(conditions)
-        if (condition := knowledge.conditions.get(name)) is not None and condition.has_physiology
-        for level in condition.levels
-        if level.item == row.id
-    ]
-    if levels:
-        place = -max(levels)[1]
-        findings = knowledge.conditions[conditions[place]].findings
-        return _Mover(place, next((each.trajectory for each in findings if each.item == row.id), "unwritten"), False)
-    for push in list_documented(knowledge, conditions, sex, age_years):
-        if push.item == row.id:
-            return _Mover(conditions.index(push.condition), push.trajectory, True)
-    return _Mover(_NONE, "unwritten", False)
+_STILL = _Mover(_NONE, "unwritten", False)
+
+
+def _find_movers(items: PastItems, conditions: tuple[str, ...], sex: str, age_years: float, knowledge: Knowledge) -> list[_Mover]:
+    """For each item the condition whose written level lies farthest from usual, the first on a tie; else the first with a finding that
+    moves it."""
+    movers = [_STILL] * len(items.names)
+    at = {name: i for i, name in enumerate(items.names)}
+    for push in reversed(list_documented(knowledge, conditions, sex, age_years)):
+        if push.item in at:
+            movers[at[push.item]] = _Mover(conditions.index(push.condition), push.trajectory, True)
+    usual, farthest = _in_unit(items.usual.mean, items.usual.is_log)[:, 0], dict.fromkeys(at, -1.0)
+    for place, name in enumerate(conditions):
+        for level in levels_of(name, knowledge):
+            if level.item in at and (far := abs(level.mean - usual[at[level.item]])) > farthest[level.item]:
+                farthest[level.item] = far
+                movers[at[level.item]] = _Mover(place, _find_trajectory(name, level.item, knowledge), False)
+    return movers
+
+
+def _find_trajectory(condition: str, item: str, knowledge: Knowledge) -> str:
+    return next((each.trajectory for each in knowledge.conditions[condition].findings if each.item == item), _STILL.trajectory)
 
 
 def find_day_zero(premise: Premise, course: Course, frame: PastFrame, knowledge: Knowledge, rng: Rng) -> DayZero:
     """The levels the course starts from, and those the same person would have without the conditions."""
-    if not frame.names:
+    items, names = frame.items, frame.items.names
+    if not names:
         return DayZero(np.zeros((0, 1)), np.zeros((0, 1)), None)
-    level = _column([float(course.levels[name][0]) for name in frame.names])
+    level = _column([float(course.levels[name][0]) for name in names])
     # Where no condition acts by a finding, the course starts from the first level itself.
     first = level
-    if premise.presenting is not None or len(frame.pushed):
-        part = frame.first if premise.presenting is not None else frame.first_pushed
-        rows = slice(None) if premise.presenting is not None else frame.pushed
+    is_shown = premise.presenting is not None
+    if is_shown or frame.pushed:
+        rows, part = (slice(None), items.first) if is_shown else (frame.pushed, items.first.pick(frame.pushed))
         bmi = find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge)
         first = level.copy()
         first[rows] = draw_first_levels(premise.case_id, part, bmi, rng)
-    on_scale = np.where(frame.first.is_log[:, None], np.log(first), first)
-    place = (on_scale - frame.first.mean) / np.maximum(frame.first.sd, _TINY)
-    usual = np.minimum(np.maximum(frame.usual_mean + frame.usual_sd * place, frame.usual_low), frame.usual_high)
-    usual = np.where(frame.by_finding, first, _in_unit(usual, frame.usual_log))
+    on_scale = np.where(items.first.is_log[:, None], np.log(first), first)
+    place = (on_scale - items.first.mean) / np.maximum(items.first.sd, _TINY)
+    usual = np.minimum(np.maximum(items.usual.mean + items.usual.sd * place, items.usual.low), items.usual.high)
+    usual = np.where(frame.by_finding, first, _in_unit(usual, items.usual.is_log))
     documented, shown = level, None
     if premise.presenting is not None and premise.presenting.onset_day < 0:
         # The same person without what shows itself: pushed by the documented conditions alone, on day 0.
         alone = replace(premise, presenting=None, course_end_day=0)
-        pushed = push_levels({name: (first[i], False) for i, name in enumerate(frame.names)}, alone, knowledge, rng)
-        documented = np.array([pushed.get(name, first[i]) for i, name in enumerate(frame.names)])
+        pushed = push_levels({name: (first[i], False) for i, name in enumerate(names)}, alone, knowledge, rng)
+        documented = np.array([pushed.get(name, first[i]) for i, name in enumerate(names)])
         shown = level / documented
     return DayZero(documented, np.where(frame.mover[:, None] == _NONE, documented, usual), shown)
 
@@ -211,7 +211,7 @@ def _load_effect(knowledge: Knowledge, drug: str, names: tuple[str, ...], has_di
 
 def moves_levels(line: Line, frame: PastFrame, has_diabetes: bool, knowledge: Knowledge) -> bool:
     """Whether a drug moves any item of the frame."""
-    return len(_load_effect(knowledge, line.drug.id, frame.names, has_diabetes).rows) > 0
+    return len(_load_effect(knowledge, line.drug.id, frame.items.names, has_diabetes).rows) > 0
 
 
 def remove_drugs(level: Reals, lines: Sequence[Line], frame: PastFrame, has_diabetes: bool, knowledge: Knowledge) -> Reals:
@@ -219,7 +219,7 @@ def remove_drugs(level: Reals, lines: Sequence[Line], frame: PastFrame, has_diab
     level = level.copy()
     for line in reversed(lines):
         if line.last_day is None:
-            effect = _load_effect(knowledge, line.drug.id, frame.names, has_diabetes)
+            effect = _load_effect(knowledge, line.drug.id, frame.items.names, has_diabetes)
             at = int(np.searchsorted(effect.doses, line.steps[-1][1]))
             own, per_unit = effect.own[:, at : at + 1], effect.own[:, at : at + 1] / effect.reach
             whole = np.where(np.isinf(effect.reach), own, 0.0)
@@ -258,15 +258,15 @@ def derive_past_levels(
     """
     untreated = remove_drugs(day_zero.level, lines, frame, has_diabetes, knowledge)
     level = day_zero.usual + (untreated - day_zero.usual) * _find_departure(day_zero.usual, untreated, frame, days, knowledge)
-    level *= np.exp(frame.drift_sd * _walk_back(drift, days.visits, knowledge.parameter("history_drift_time_days")))
+    level *= np.exp(frame.items.drift_sd * _walk_back(drift, days.visits, knowledge.parameter("history_drift_time_days")))
     if day_zero.shown is not None:
         level *= np.exp(np.log(day_zero.shown) * np.maximum(1.0 - days.visits / days.onset, 0.0))
     for line in lines:
-        _apply(line, _load_effect(knowledge, line.drug.id, frame.names, has_diabetes), level, days.visits)
-    if len(frame.limited):
-        low = np.minimum(level[frame.limited], knowledge.parameter("levels_undiagnosed_share") * frame.limit)
-        level[frame.limited] = np.where(undiagnosed, low, level[frame.limited])
-    return np.minimum(np.maximum(level, frame.hard_low), frame.hard_high)
+        _apply(line, _load_effect(knowledge, line.drug.id, frame.items.names, has_diabetes), level, days.visits)
+    if len(frame.items.limited):
+        low = np.minimum(level[frame.items.limited], knowledge.parameter("levels_undiagnosed_share") * frame.items.limit)
+        level[frame.items.limited] = np.where(undiagnosed, low, level[frame.items.limited])
+    return np.minimum(np.maximum(level, frame.items.hard_low), frame.items.hard_high)
 
 
 def _find_departure(usual: Reals, untreated: Reals, frame: PastFrame, days: PastDays, knowledge: Knowledge) -> Reals:

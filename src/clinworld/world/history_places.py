@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clinworld.core.rng import Rng
 from clinworld.core.tables import load_csv
@@ -118,21 +119,16 @@ def draw_old_records(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[
 
 def _choose_rows(premise: Premise, room: tuple[int, int], n: int, wanted: int, knowledge: Knowledge, rng: Rng) -> list[OldEvent]:
     """`n` rows the patient can have, of which up to `wanted` are decisive; what decides for the presenting condition comes first."""
-    possible = _list_possible(
-        knowledge,
-        (premise.patient.disease, *premise.patient.comorbidities),
-        premise.drug,
-        premise.presenting.condition if premise.presenting else "",
-        premise.patient.sex,
-    )
+    conditions = (premise.patient.disease, *premise.patient.comorbidities)
+    presenting = premise.presenting.condition if premise.presenting else ""
     ages = age_at(premise.patient, room[0]), age_at(premise.patient, room[1])
     order = np.argsort(rng.at(premise.case_id, "history", "rows").words(len(knowledge.past_events)), kind="stable").tolist()
     chosen: list[OldEvent] = []
-    for pool, most in zip(possible, (wanted, wanted, n), strict=True):
-        for row in (pool[place] for place in order if place in pool) if pool else ():
+    for pool, most in zip(_list_possible(knowledge, premise.drug, premise.patient.sex), (wanted, wanted, n), strict=True):
+        for row in (pool[place] for place in order if place in pool) if len(chosen) < most else ():
             if len(chosen) >= most:
                 break
-            if _fits_age(row, ages) and not _clashes(row, chosen, knowledge):
+            if _fits_age(row, ages) and _fits_known(row, conditions, presenting, knowledge) and not _clashes(row, chosen, knowledge):
                 chosen.append(row)
     return chosen
 
@@ -156,22 +152,23 @@ def _clashes(row: OldEvent, chosen: Sequence[OldEvent], knowledge: Knowledge) ->
 Pool = MappingProxyType[int, OldEvent]
 
 
-@lru_cache(maxsize=2048)
-def _list_possible(knowledge: Knowledge, conditions: tuple[str, ...], drug: str, presenting: str, sex: str) -> tuple[Pool, Pool, Pool]:
-    """Place in the table → row a patient can have whatever the age: decisive for what shows itself, against drugs, inactive."""
+@lru_cache(maxsize=512)
+def _list_possible(knowledge: Knowledge, drug: str, sex: str) -> tuple[Pool, Pool, Pool]:
+    """Place in the table → row someone given the drug can have, all else aside: decisive for a condition, against drugs, inactive."""
     pools: tuple[dict[int, OldEvent], ...] = ({}, {}, {})
-    known = {*conditions, presenting}
     for place, row in enumerate(knowledge.past_events.values()):
-        if row.sex not in ("", sex) or not _leaves_the_drug(row, drug, knowledge) or not _can_be_taken(row, conditions, known, knowledge):
-            continue
-        if row.condition:
-            if row.condition == presenting:
-                pools[0][place] = row
-        elif not row.drugs:
-            pools[2][place] = row
-        elif row.taken or any(has_indication(knowledge.drugs[name], conditions) for name in row.drugs):
-            pools[1][place] = row
+        if row.sex in ("", sex) and _leaves_the_drug(row, drug, knowledge):
+            pools[0 if row.condition else 1 if row.drugs else 2][place] = row
     return MappingProxyType(pools[0]), MappingProxyType(pools[1]), MappingProxyType(pools[2])
+
+
+def _fits_known(row: OldEvent, conditions: tuple[str, ...], presenting: str, knowledge: Knowledge) -> bool:
+    """Whether an event can decide something where it is there for that, and a drug it names as taken could be."""
+    if row.condition:
+        return row.condition == presenting and _can_be_taken(row, conditions, {*conditions, presenting}, knowledge)
+    if row.drugs and not row.taken and not any(has_indication(knowledge.drugs[name], conditions) for name in row.drugs):
+        return False
+    return _can_be_taken(row, conditions, {*conditions, presenting}, knowledge)
 
 
 def _leaves_the_drug(row: OldEvent, drug: str, knowledge: Knowledge) -> bool:
@@ -221,14 +218,14 @@ def _list_remarks(row: OldEvent, step: int, knowledge: Knowledge) -> tuple[Wordi
     lengths = _load_lengths(knowledge)
     en = lengths.low_en + step - len(row.text.en) - 1
     zh = lengths.low_zh + int(step * lengths.per_step_zh) - len(row.text.zh)
-    by_length = _load_remarks()
-    off = min(abs(a - en) + 2 * abs(b - zh) for a, b in by_length)
-    return tuple(text for (a, b), texts in by_length.items() if abs(a - en) + 2 * abs(b - zh) == off for text in texts)
+    found, texts = _load_remarks()
+    off = np.abs(found[:, 0] - en) + 2 * np.abs(found[:, 1] - zh)
+    return tuple(text for at in np.flatnonzero(off == off.min()).tolist() for text in texts[at])
 
 
 @lru_cache(maxsize=1)
-def _load_remarks() -> Mapping[tuple[int, int], list[Wording]]:
-    """Remarks by their lengths in English and Chinese: one on the entry, one on its form, perhaps one more."""
+def _load_remarks() -> tuple[NDArray[np.int64], tuple[list[Wording], ...]]:
+    """Remarks by their lengths in English and Chinese [length, language]: one on the entry, one on its form, perhaps one more."""
     labels = load_labels(LABELS)
     groups: dict[str, list[Wording]] = {"entry": [], "form": [], "more": [Wording("", "")]}
     for row in load_csv(LABELS, ("id", "en", "zh")):
@@ -239,4 +236,4 @@ def _load_remarks() -> Mapping[tuple[int, int], list[Wording]]:
     for parts in product(*groups.values()):
         text = Wording(" ".join(part.en for part in parts if part.en), "".join(part.zh for part in parts))
         by_length.setdefault((len(text.en), len(text.zh)), []).append(text)
-    return by_length
+    return np.array(list(by_length), dtype=np.int64), tuple(by_length.values())

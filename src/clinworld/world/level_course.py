@@ -16,7 +16,7 @@ from clinworld.world.couplings import couple
 from clinworld.world.evidence import derive_evidence
 from clinworld.world.formulas import find_body_mass_index
 from clinworld.world.level_motion import Treatment, move
-from clinworld.world.levels import Followed, draw_first_levels, load_followed
+from clinworld.world.levels import FirstLevels, draw_first_levels, load_followed
 
 
 def derive_levels(
@@ -33,16 +33,16 @@ def derive_levels(
     age_years = (patient.age_low + patient.age_high) / 2.0
     shown = premise.presenting.condition if premise.presenting else ""
     items = items + list_moved_streams(knowledge, conditions, shown, patient.devices, patient.sex, age_years)
-    followed = load_followed(knowledge, conditions, patient.devices, premise.drug, patient.sex, age_years, items)
+    first, moving, motion = load_followed(knowledge, conditions, patient.devices, premise.drug, patient.sex, age_years, items)
     levels: dict[str, Reals] = {}
-    if followed.names:
+    if first.names:
         bmi = find_body_mass_index(patient, premise.start_weight_kg, knowledge)
-        base = _state_vitals(draw_first_levels(premise.case_id, followed, bmi, rng), followed, premise)
+        base = _state_vitals(draw_first_levels(premise.case_id, first, bmi, rng), first, premise)
         rows = np.repeat(base, days, axis=1)
-        if len(followed.moving):
-            rows[followed.moving] = move(base[followed.moving], followed.motion, treatment, premise, knowledge)
-        for i, name in enumerate(followed.names):
-            levels[f"shift:{name}" if followed.is_shift[i] else name] = rows[i]
+        if len(moving):
+            rows[moving] = move(base[moving], motion, treatment, premise, knowledge)
+        for i, name in enumerate(first.names):
+            levels[f"shift:{name}" if first.is_shift[i] else name] = rows[i]
     for name, level in derive_evidence(premise, knowledge, rng).items():
         levels[name] = levels[name] + level if name in levels else level
     by_item = {name.rpartition(":")[2]: (name, level) for name, level in levels.items()}
@@ -56,8 +56,8 @@ def derive_levels(
     return levels
 
 
-def _state_vitals(base: Reals, followed: Followed, premise: Premise) -> Reals:
+def _state_vitals(base: Reals, first: FirstLevels, premise: Premise) -> Reals:
     for name, value in premise.patient.baseline_vitals:
-        if name in followed.names and not followed.is_shift[followed.names.index(name)]:
-            base[followed.names.index(name)] = value
+        if name in first.names and not first.is_shift[first.names.index(name)]:
+            base[first.names.index(name)] = value
     return base

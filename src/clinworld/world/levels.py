@@ -5,6 +5,7 @@ there is decided in `level_motion.py` and put together in `level_course.py`.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -25,13 +26,12 @@ BODY_MASS_INDEX = "bmi"  # what the premise gives, and levels go together with
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Followed:
-    """The items with a true level: where they start [item, 1], and what moves those that move.
+class FirstLevels:
+    """Where some items start, as columns [item, 1].
 
-    `first_low` and `first_high` hold on day 0 only, `mean` at the typical body mass index, from which it changes by `per_bmi`; where a
-    first level `is_log`, these are of its logarithm. An item that `is_shift` is only what is added to a level that is drawn where the
-    stream is observed. `mixture` makes first levels go together, with the body mass index as one of its normals; `moving` are places of
-    `names`.
+    `low` and `high` hold on day 0 only, `mean` at the typical body mass index, from which it changes by `per_bmi`; where a first level
+    `is_log`, these are of its logarithm. An item that `is_shift` is only what is added to a level that is drawn where the stream is
+    observed. `mixture` makes first levels go together, with the body mass index as one of its normals.
     """
 
     names: tuple[str, ...]
@@ -42,15 +42,26 @@ class Followed:
     per_bmi: Reals
     typical_bmi: float
     sd: Reals
-    first_low: Reals
-    first_high: Reals
+    low: Reals
+    high: Reals
     bmi_sd: float
     bmi_most_sd: float
+
+    def pick(self, places: Sequence[int]) -> "FirstLevels":
+        """Where some of the items start."""
+        at = list(places)
+        columns = {name: getattr(self, name)[at] for name in ("is_shift", "is_log", "mean", "per_bmi", "sd", "low", "high")}
+        return replace(self, names=tuple(self.names[i] for i in at), mixture=self.mixture.pick(at), **columns)
+
+
+class Followed(NamedTuple):
+    """The items with a true level: where they start, and what moves those at `moving`."""
+
+    first: FirstLevels
     moving: NDArray[np.int64]
     motion: Motion
 
 
-@lru_cache(maxsize=512)
 def load_followed(
     knowledge: Knowledge,
     conditions: tuple[str, ...],
@@ -61,94 +72,149 @@ def load_followed(
     items: tuple[str, ...] = (),
 ) -> Followed:
     """What is followed in a patient: what the devices report and weight, the drug or a known condition moves, and `items`."""
-    frame = _load_frame(knowledge, conditions, devices, drug, items)
-    # Only a stream's level depends on age.
-    firsts = [_find_first(knowledge, row.id, conditions, sex, age_years if isinstance(row, Stream) else 0.0) for row in frame.rows]
-    columns = np.array(firsts, dtype=np.float64).reshape(-1, 4, 1)
-    return Followed(
-        names=frame.names,
-        mixture=load_mixture(knowledge, "between", frame.names, sex),
-        is_shift=frame.is_shift,
-        is_log=frame.is_log,
+    telling = list_telling(knowledge, conditions)
+    written = _list_written(knowledge, telling)
+    names = _list_followed(knowledge, written, devices, _list_moved(knowledge, drug), items)
+    first = load_first_levels(knowledge, telling, names, sex, age_years)
+    return Followed(first, *_load_moving(knowledge, names, written, drug, DIABETES in conditions))
+
+
+def load_first_levels(knowledge: Knowledge, conditions: tuple[str, ...], names: tuple[str, ...], sex: str, age_years: float) -> FirstLevels:
+    """Where analytes and streams start in someone with these conditions."""
+    kind = _load_kind(knowledge, list_telling(knowledge, conditions), names, sex)
+    columns = kind.columns
+    if kind.ageing:
+        columns = columns.copy()
+        columns[kind.ageing, :, 0] = [_find_first(knowledge, names[i], kind.told_by[i], sex, age_years) for i in kind.ageing]
+    return FirstLevels(
+        names=names,
+        mixture=kind.mixture,
+        is_shift=kind.is_shift,
+        is_log=kind.is_log,
         mean=columns[:, 0],
-        per_bmi=frame.per_bmi,
+        per_bmi=kind.per_bmi,
         typical_bmi=knowledge.parameter("levels_typical_bmi"),
         sd=columns[:, 1],
-        first_low=columns[:, 2],
-        first_high=columns[:, 3],
+        low=columns[:, 2],
+        high=columns[:, 3],
         bmi_sd=knowledge.parameter("levels_bmi_sd"),
         bmi_most_sd=knowledge.parameter("levels_bmi_most_sd"),
-        moving=frame.moving,
-        motion=frame.motion,
     )
 
 
-class _Frame(NamedTuple):
-    # What of `Followed` is the same at every age and in both sexes.
-    rows: tuple[Analyte | Stream, ...]
-    names: tuple[str, ...]
+class _Kind(NamedTuple):
+    # What of `FirstLevels` is the same at every age, with the conditions that tell of each item and the places of those that go with age.
+    columns: Reals  # [item, (mean, SD, low, high), 1], of the young
+    told_by: list[tuple[str, ...]]
+    ageing: list[int]
+    mixture: Mixture
     is_shift: NDArray[np.bool_]
     is_log: NDArray[np.bool_]
     per_bmi: Reals
-    moving: NDArray[np.int64]
-    motion: Motion
 
 
 @lru_cache(maxsize=2048)
-def _load_frame(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], drug: str, items: tuple[str, ...]) -> _Frame:
-    rows = _find_rows(knowledge, conditions, devices, drug, items)
-    written = {level.item for condition in conditions for level in _levels_of(condition, knowledge)}
-    is_shift = [isinstance(row, Stream) and row.role == "wearable" and row.id not in written for row in rows]
+def _load_kind(knowledge: Knowledge, telling: tuple[str, ...], names: tuple[str, ...], sex: str) -> _Kind:
+    rows, written = [_row_of(name, knowledge) for name in names], _list_written(knowledge, telling)
     is_log = [isinstance(row, Analyte) and row.id not in written and is_skewed(row, knowledge) for row in rows]
-    table = load_drug_table(knowledge, drug, tuple(row.id for row in rows), DIABETES in conditions)
-    responds = np.any(table.own != 0.0, axis=1) | np.any(table.percent != 0.0, axis=1) if rows else np.zeros(0, dtype=np.bool_)
-    moving = np.array([i for i, row in enumerate(rows) if responds[i] or row.per_kg], dtype=np.int64)
-    return _Frame(
-        rows=tuple(rows),
-        names=tuple(row.id for row in rows),
-        is_shift=np.array(is_shift, dtype=np.bool_),
+    told_by = [tuple(each for each in telling if name in _list_told(knowledge, each)) for name in names]
+    firsts = [_find_first(knowledge, name, told, sex, 0.0) for name, told in zip(names, told_by, strict=True)]
+    return _Kind(
+        columns=np.array(firsts, dtype=np.float64).reshape(-1, 4, 1),
+        told_by=told_by,
+        ageing=[i for i, row in enumerate(rows) if isinstance(row, Stream) and row.per_year_over_40],
+        mixture=load_mixture(knowledge, "between", names, sex),
+        is_shift=np.array([_is_shift(row, written) for row in rows], dtype=np.bool_),
         is_log=np.array(is_log, dtype=np.bool_),
         per_bmi=column([row.per_bmi_over_25 if isinstance(row, Stream) else 0.0 for row in rows]),
-        moving=moving,
-        motion=load_motion([rows[i] for i in moving], [is_shift[i] for i in moving], table.pick(moving), knowledge.drugs[drug], knowledge),
     )
+
+
+def _is_shift(row: Analyte | Stream, written: tuple[str, ...]) -> bool:
+    return isinstance(row, Stream) and row.role == "wearable" and row.id not in written
+
+
+def _row_of(item: str, knowledge: Knowledge) -> Analyte | Stream:
+    return knowledge.analytes[item] if item in knowledge.analytes else knowledge.streams[item]
+
+
+@lru_cache(maxsize=2048)
+def _load_moving(
+    knowledge: Knowledge, names: tuple[str, ...], written: tuple[str, ...], drug: str, has_diabetes: bool
+) -> tuple[NDArray[np.int64], Motion]:
+    """(places of the items that move, what moves them) in someone on a drug."""
+    rows, table = [_row_of(name, knowledge) for name in names], load_drug_table(knowledge, drug, names, has_diabetes)
+    responds = np.any(table.own != 0.0, axis=1) | np.any(table.percent != 0.0, axis=1)
+    moving = np.array([i for i, row in enumerate(rows) if responds[i] or row.per_kg], dtype=np.int64)
+    moved = [rows[i] for i in moving]
+    is_shift = [_is_shift(row, written) for row in moved]
+    return moving, load_motion(moved, is_shift, table.pick(moving), knowledge.drugs[drug], knowledge)
 
 
 @lru_cache(maxsize=16384)
 def _find_first(knowledge: Knowledge, item: str, conditions: tuple[str, ...], sex: str, age_years: float) -> tuple[float, ...]:
     """(mean, SD, low, high) of an item's level on day 0; of its logarithm for a skewed analyte that no condition writes."""
-    row: Analyte | Stream = knowledge.analytes[item] if item in knowledge.analytes else knowledge.streams[item]
+    row = _row_of(item, knowledge)
     level = _find_level(row, conditions, sex, age_years, knowledge)
     return (level.mean, level.sd, level.low, level.high) if level else _usual_level(row, conditions, sex, age_years, knowledge)
 
 
-def _find_rows(
-    knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], drug: str, items: tuple[str, ...]
-) -> list[Analyte | Stream]:
+@lru_cache(maxsize=2048)
+def _list_followed(
+    knowledge: Knowledge, written: tuple[str, ...], devices: tuple[str, ...], moved: tuple[str, ...], items: tuple[str, ...]
+) -> tuple[str, ...]:
     """Analytes and streams the devices report that have a level of their own or something that moves them, and `items`, in table order."""
+    reported = list_reported_analytes(knowledge, devices)
+    names = [name for name, row in knowledge.analytes.items() if name in reported or (name in items and has_own_level(row))]
     reports = {name for device in devices for name in knowledge.devices[device].reports}
-    written = {level.item for condition in conditions for level in _levels_of(condition, knowledge)}
-    moved = {effect.item for effect in knowledge.drugs[drug].effects}
-    rows: list[Analyte | Stream] = [
-        row
-        for row in knowledge.analytes.values()
-        if has_own_level(row) and (row.id in items or (row.group in reports and row.device in devices))
-    ]
     for stream in knowledge.streams.values():
         is_moved = stream.per_kg is not None or stream.id in moved or stream.id in written
         if stream.id in items or (stream.id in reports and is_moved and not stream.parent and stream.role in ("home", "wearable")):
-            rows.append(stream)
-    return rows
+            names.append(stream.id)
+    return tuple(names)
 
 
-def _levels_of(condition: str, knowledge: Knowledge) -> tuple[Level, ...]:
+@lru_cache(maxsize=64)
+def list_reported_analytes(knowledge: Knowledge, devices: tuple[str, ...]) -> tuple[str, ...]:
+    """The analytes with a level of their own that the devices report, in table order."""
+    reports = {name for device in devices for name in knowledge.devices[device].reports}
+    rows = knowledge.analytes.values()
+    return tuple(row.id for row in rows if row.group in reports and row.device in devices and has_own_level(row))
+
+
+def list_telling(knowledge: Knowledge, conditions: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of some conditions that any first level depends on."""
+    return tuple(name for name in conditions if _list_told(knowledge, name))
+
+
+@lru_cache(maxsize=512)
+def _list_told(knowledge: Knowledge, condition: str) -> frozenset[str]:
+    """The items whose first level depends on whether someone is known to have a condition: what it writes, and what diagnoses it."""
+    rows: list[Analyte | Stream] = [*knowledge.analytes.values(), *knowledge.streams.values()]
+    return frozenset((*_list_written(knowledge, (condition,)), *(row.id for row in rows if row.diagnostic_of == condition)))
+
+
+@lru_cache(maxsize=2048)
+def _list_written(knowledge: Knowledge, conditions: tuple[str, ...]) -> tuple[str, ...]:
+    """The items whose level some condition writes, by name."""
+    return tuple(sorted({level.item for condition in conditions for level in levels_of(condition, knowledge)}))
+
+
+@lru_cache(maxsize=512)
+def _list_moved(knowledge: Knowledge, drug: str) -> tuple[str, ...]:
+    """The streams that a drug moves, by name."""
+    return tuple(sorted({effect.item for effect in knowledge.drugs[drug].effects if effect.item in knowledge.streams}))
+
+
+def levels_of(condition: str, knowledge: Knowledge) -> tuple[Level, ...]:
+    """The levels that a condition writes."""
     row = knowledge.conditions.get(condition)
     return row.levels if row is not None and row.has_physiology else ()
 
 
 def _find_level(row: Analyte | Stream, conditions: tuple[str, ...], sex: str, age_years: float, knowledge: Knowledge) -> Level | None:
     """The level row of the condition that moves an item farthest from the usual, the first on a tie; at this sex and age."""
-    rows = [level for condition in conditions for level in _levels_of(condition, knowledge) if level.item == row.id]
+    rows = [level for condition in conditions for level in levels_of(condition, knowledge) if level.item == row.id]
     if isinstance(row, Stream):
         usual = row.mean_f if row.mean_f is not None else (row.hard_low + row.hard_high) / 2.0
     else:
@@ -216,15 +282,15 @@ def _usual_log_level(row: Analyte, ref_low: float | None, high: float, knowledge
     return max(top - knowledge.parameter("levels_reference_upper_sd") * sd, low), sd, low, top
 
 
-def draw_first_levels(case_id: str, followed: Followed, bmi: float, rng: Rng) -> Reals:
+def draw_first_levels(case_id: str, first: FirstLevels, bmi: float, rng: Rng) -> Reals:
     """True levels on day 0, [item, 1]; 0 for shifts. Levels go together between people as the table of correlations says."""
-    needed = followed.mixture.needed
-    normals = words_to_normal(np.concatenate([rng.at(case_id, "levels", name).words(1) for name in needed]))[:, None]
+    needed = first.mixture.needed
+    normals = words_to_normal(rng.first_words(case_id, [("levels", name) for name in needed], 1))
     if BODY_MASS_INDEX in needed:
-        given = (bmi - followed.typical_bmi) / followed.bmi_sd
-        normals[needed.index(BODY_MASS_INDEX)] = min(max(given, -followed.bmi_most_sd), followed.bmi_most_sd)
-    mean = np.clip(followed.mean + followed.per_bmi * (max(bmi, 25.0) - followed.typical_bmi), followed.first_low, followed.first_high)
-    first = squeeze(followed.mixture.mix(normals), mean, followed.sd, followed.first_low, followed.first_high)
-    first[followed.is_log] = np.exp(first[followed.is_log])
-    first[followed.is_shift] = 0.0
-    return first
+        given = (bmi - first.typical_bmi) / first.bmi_sd
+        normals[needed.index(BODY_MASS_INDEX)] = min(max(given, -first.bmi_most_sd), first.bmi_most_sd)
+    mean = np.clip(first.mean + first.per_bmi * (max(bmi, 25.0) - first.typical_bmi), first.low, first.high)
+    level = squeeze(first.mixture.mix(normals), mean, first.sd, first.low, first.high)
+    level[first.is_log] = np.exp(level[first.is_log])
+    level[first.is_shift] = 0.0
+    return level

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinworld.core.rng import Rng, Words, words_to_normal, words_to_uniform
-from clinworld.core.units import from_ticks, to_ticks
+from clinworld.core.units import from_ticks, to_tick, to_ticks
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte
 from clinworld.schema.course import Course, Reals
@@ -175,7 +175,7 @@ def _keep_first_undiagnosed(premise: Premise, assays: Assays, ticks: NDArray[np.
     known = (premise.patient.disease, *premise.patient.comorbidities)
     for i, row in enumerate(assays.measured):
         if row.diagnostic_high is not None and row.diagnostic_of not in known and row.id in assays.varied:
-            limit = int(to_ticks(row.diagnostic_high, row.decimals))
+            limit = to_tick(row.diagnostic_high, row.decimals)
             if levels[assays.from_varied[i], 0] < row.diagnostic_high and ticks[i, 0] >= limit:
                 ticks[i, 0] = 2 * limit - 1 - ticks[i, 0]
 

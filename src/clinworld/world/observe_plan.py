@@ -26,98 +26,99 @@ WEEKLY = ("evidence", "quality")  # roles that exist for everyone and are charte
 NEGLIGIBLE = 2.0**-20  # weight of a past day from which on it is dropped
 
 
+class Limits(NamedTuple):
+    """How far streams go and how finely they are printed, as columns [stream, 1]; the bounds lie one printed step inside the hard bounds.
+
+    Bounds and SD are on the row's scale.
+    """
+
+    low: Reals
+    high: Reals
+    sd_within: Reals
+    steps_per_unit: Reals
+    is_log: Flags
+
+    def pick(self, places: Sequence[int]) -> "Limits":
+        """The limits of some of the rows."""
+        at = list(places)
+        return Limits(self.low[at], self.high[at], self.sd_within[at], self.steps_per_unit[at], self.is_log[at])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Stack:
     """Stream rows, most autocorrelated first, with their numbers as columns [stream, 1].
 
-    `mean_m`, `mean_f`, SDs and bounds are on the row's scale; a derived row's means are its intercepts; the bounds lie one printed step
-    inside the hard bounds. `weekday` is
-    [stream, 7] from Monday; `off` are thresholds on words [stream, 3]: missing at the start, after a worn and after a missing day.
+    `mean_m`, `mean_f` and the SD are on the row's scale; a derived row's means are its intercepts. `weekday` is [stream, 7] from Monday;
+    `off` are thresholds on words [stream, 3]: missing at the start, after a worn and after a missing day.
     """
 
     rows: tuple[Stream, ...]
     devices: tuple[str, ...]  # the owned device behind each row, "" for none
+    limits: Limits
     mean_m: Reals
     mean_f: Reals
     per_year_over_40: Reals
     per_bmi_over_25: Reals
     sd_between: Reals
-    sd_within: Reals
     lag1: Reals
-    low: Reals
-    high: Reals
-    steps_per_unit: Reals
+    is_derived: Flags
     weekday: Reals
     off: Words
-    p_present: Reals
-    is_log: Flags
-    is_weekly: Flags
-    is_derived: Flags
-
-    numbers: Reals  # [stream, name of _NUMBERS]: the columns from `mean_m` to `steps_per_unit` are views of it
+    p_present: Reals  # [stream]
+    is_weekly: Flags  # [stream]
 
     def pick(self, places: Sequence[int]) -> "Stack":
         """The stack of some of its rows."""
-        at = list(places)
-        numbers = self.numbers[at]
+        at = np.array(places, dtype=np.int64)
         return Stack(
-            rows=tuple(self.rows[i] for i in at),
-            devices=tuple(self.devices[i] for i in at),
-            weekday=self.weekday[at],
-            off=self.off[at],
-            p_present=self.p_present[at],
-            is_log=self.is_log[at],
-            is_weekly=self.is_weekly[at],
-            is_derived=self.is_derived[at],
-            numbers=numbers,
-            **_columns(numbers),
+            rows=tuple(self.rows[i] for i in places),
+            devices=tuple(self.devices[i] for i in places),
+            limits=self.limits.pick(places),
+            **{name: getattr(self, name)[at] for name in _COLUMNS},
         )
 
 
-_NUMBERS = (
+_COLUMNS = (
     "mean_m",
     "mean_f",
     "per_year_over_40",
     "per_bmi_over_25",
     "sd_between",
-    "sd_within",
     "lag1",
-    "low",
-    "high",
-    "steps_per_unit",
+    "is_derived",
+    "weekday",
+    "off",
+    "p_present",
+    "is_weekly",
 )
-
-
-def _columns(numbers: Reals) -> dict[str, Reals]:
-    return {name: numbers[:, i : i + 1] for i, name in enumerate(_NUMBERS)}
 
 
 class Generation(NamedTuple):
     """Rows of a stack that can be printed once those before are: `places` in the stack, and for each row its parent.
 
     A row's value follows its parent by `slope_per_step`, or, where `by_formula` (place here, formula id) says so, by the line of its
-    patient or from the values of the day; `bounded` are the places here of rows that a patient's build moves far. Without a parent
-    `parents` is empty.
+    patient or from the values of the day; `bounded` are the places here of rows that a patient's build moves far, with limits of their own.
+    Without a parent `parents` is empty.
     """
 
     places: list[int]
-    stack: Stack
+    limits: Limits
     parents: list[int]
     slope_per_step: Reals
     by_formula: tuple[tuple[int, str], ...]
     bounded: list[int]
+    bounded_limits: Limits
 
 
 class Plan(NamedTuple):
     """What does not differ between patients with the same streams: rows, order of printing, AR(1) passes, and rows by device.
 
-    `measured` are the rows without a parent, `by_device` places among those; `passes` see `list_passes`.
+    `by_device` are places in the first generation, which is measured itself; `passes` see `list_passes`.
     """
 
     stack: Stack
     at: dict[str, int]
     generations: tuple[Generation, ...]
-    measured: Stack
     by_device: tuple[tuple[str, tuple[int, ...]], ...]
     passes: tuple[tuple[int, Reals], ...]
 
@@ -137,28 +138,27 @@ def load_stack(knowledge: Knowledge, devices: tuple[str, ...]) -> Stack:
     def scaled(values: Reals) -> Reals:
         return np.where(is_log, np.log(np.where(is_log, np.maximum(values, 1 / per_unit), 1)), values)
 
-    numbers = np.concatenate(
-        [
-            np.where(is_derived, [[row.intercept_m or 0] for row in rows], scaled(column("mean_m"))),
-            np.where(is_derived, [[row.intercept_f or 0] for row in rows], scaled(column("mean_f"))),
-            *(column(name) for name in ("per_year_over_40", "per_bmi_over_25", "sd_between", "sd_within", "lag1")),
-            scaled((np.floor(column("hard_low") * per_unit) + 1) / per_unit),
-            scaled((np.ceil(column("hard_high") * per_unit) - 1) / per_unit),
-            per_unit,
-        ],
-        axis=1,
-    )
     return Stack(
         rows=rows,
         devices=tuple(_device(row, devices) if row.role in WORN else "" for row in rows),
+        limits=Limits(
+            low=scaled((np.floor(column("hard_low") * per_unit) + 1) / per_unit),
+            high=scaled((np.ceil(column("hard_high") * per_unit) - 1) / per_unit),
+            sd_within=column("sd_within"),
+            steps_per_unit=per_unit,
+            is_log=is_log,
+        ),
+        mean_m=np.where(is_derived, [[row.intercept_m or 0] for row in rows], scaled(column("mean_m"))),
+        mean_f=np.where(is_derived, [[row.intercept_f or 0] for row in rows], scaled(column("mean_f"))),
+        per_year_over_40=column("per_year_over_40"),
+        per_bmi_over_25=column("per_bmi_over_25"),
+        sd_between=column("sd_between"),
+        lag1=column("lag1"),
+        is_derived=is_derived,
         weekday=np.array([[row.monday, 0, 0, 0, 0, row.saturday, row.sunday] for row in rows]),
         off=np.array([_thresholds(row) for row in rows], dtype=np.uint64),
         p_present=column("p_present")[:, 0],
-        is_log=is_log[:, 0],
         is_weekly=np.array([row.role in WEEKLY for row in rows]),
-        is_derived=is_derived,
-        numbers=numbers,
-        **_columns(numbers),
     )
 
 
@@ -167,9 +167,10 @@ def load_plan(knowledge: Knowledge, devices: tuple[str, ...], places: tuple[int,
     """The plan for some of the streams that patients with these devices may have; parents are printed before their children."""
     stack = load_stack(knowledge, devices).pick(places)
     at = {row.id: i for i, row in enumerate(stack.rows)}
-    waiting, generations = list(range(len(stack.rows))), []
+    sources = [[at[name] for name in list_sources(row) if name in at] for row in stack.rows]
+    waiting, generations = dict.fromkeys(range(len(stack.rows))), []
     while waiting:
-        ready = [i for i in waiting if not any(at.get(name) in waiting for name in list_sources(stack.rows[i]))]
+        ready = [i for i in waiting if not any(source in waiting for source in sources[i])]
         if not ready:
             names = ", ".join(stack.rows[i].id for i in waiting)
             raise KnowledgeError("streams.csv", f"{names} derived from each other", "a parent comes first", do="Cut the cycle.")
@@ -179,12 +180,14 @@ def load_plan(knowledge: Knowledge, devices: tuple[str, ...], places: tuple[int,
         slope = [(row.slope or 0) * step for row, step in zip(rows, per_step, strict=False)]
         by_formula = tuple((i, _find_formula(row)) for i, row in enumerate(rows) if row.derived_by)
         bounded = [i for i, row in enumerate(rows) if row.parent and (row.derived_by or row.per_bmi_over_25)]
-        generations.append(Generation(ready, stack.pick(ready), parents, np.array(slope)[:, None], by_formula, bounded))
-        waiting = [i for i in waiting if i not in ready]
-    measured = generations[0].stack
-    owned = [device for device in dict.fromkeys(measured.devices) if device]
-    by_device = tuple((device, tuple(i for i, name in enumerate(measured.devices) if name == device)) for device in owned)
-    return Plan(stack, at, tuple(generations), measured, by_device, list_passes(stack.lag1))
+        limits = stack.limits.pick(ready)
+        generations.append(Generation(ready, limits, parents, np.array(slope)[:, None], by_formula, bounded, limits.pick(bounded)))
+        for i in ready:
+            del waiting[i]
+    owners = [stack.devices[i] for i in generations[0].places]
+    owned = [device for device in dict.fromkeys(owners) if device]
+    by_device = tuple((device, tuple(i for i, name in enumerate(owners) if name == device)) for device in owned)
+    return Plan(stack, at, tuple(generations), by_device, list_passes(stack.lag1))
 
 
 def _find_formula(row: Stream) -> str:

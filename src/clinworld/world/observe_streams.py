@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinworld.core.rng import Rng, Words, words_to_normal, words_to_uniform
-from clinworld.core.units import to_ticks
+from clinworld.core.units import to_tick, to_ticks
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.world.formulas import DAILY, LINES, find_body_mass_index
-from clinworld.world.observe_plan import HOME_SCALE, Flags, Plan, Stack, list_passes, list_sources, load_plan, load_stack
+from clinworld.world.observe_plan import HOME_SCALE, Flags, Limits, Plan, Stack, list_passes, list_sources, load_plan, load_stack
 
 Ticks = NDArray[np.int64]
 Days = NDArray[np.int64]
@@ -120,7 +120,7 @@ def _derive_levels(premise: Premise, course: Course, knowledge: Knowledge, stack
     over = max(find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge) - 25, 0)
     mean = stack.mean_m if premise.patient.sex == "M" else stack.mean_f
     own = mean + stack.per_year_over_40 * years + stack.per_bmi_over_25 * over + stack.sd_between * reflect(person, -cut, cut)
-    own = np.where(stack.is_derived, own, _ease_inside(own, stack))
+    own = np.where(stack.is_derived, own, _ease_inside(own, stack.limits))
     stated, levels = dict(premise.patient.baseline_vitals), course.levels
     still = set() if premise.has_physiology else {row.id for row in stack.rows} - {driver.evidence for driver in knowledge.drivers.values()}
     for i, row in enumerate(stack.rows):
@@ -138,11 +138,11 @@ def _derive_levels(premise: Premise, course: Course, knowledge: Knowledge, stack
     return level
 
 
-def _ease_inside(level: Reals, stack: Stack) -> Reals:
+def _ease_inside(level: Reals, limits: Limits) -> Reals:
     """A person's level, bent smoothly to stay one day-to-day SD inside the bounds."""
     # A printed step is a length on a linear scale only.
-    softness = np.maximum(stack.sd_within / 2, np.where(stack.is_log[:, None], 0, 1 / stack.steps_per_unit))
-    low, high = stack.low + stack.sd_within, stack.high - stack.sd_within
+    softness = np.maximum(limits.sd_within / 2, np.where(limits.is_log, 0, 1 / limits.steps_per_unit))
+    low, high = limits.low + limits.sd_within, limits.high - limits.sd_within
     level = low + softness * np.logaddexp(0, (level - low) / softness)
     return np.asarray(high - softness * np.logaddexp(0, (high - level) / softness))
 
@@ -165,16 +165,16 @@ def reflect(values: Reals, low: Reals | float, high: Reals | float) -> Reals:
 def _print_parents_first(premise: Premise, plan: Plan, is_charted: Flags, level: Reals, noise: Reals, knowledge: Knowledge) -> Ticks:
     """Printed ticks of every row; a derived row follows the printed values and the days of its parent."""
     ticks = np.empty(level.shape, dtype=np.int64)
-    for places, stack, parents, slope_per_step, by_formula, bounded in plan.generations:
+    for places, limits, parents, slope_per_step, by_formula, bounded, bounded_limits in plan.generations:
         expected = level[places]
         if parents:
             expected += slope_per_step * ticks[parents]
             for row, formula in by_formula:
                 expected[row] += _follow_formula(formula, premise, plan, ticks, parents[row], knowledge)
             if bounded:
-                expected[bounded] = _ease_inside(expected[bounded], stack.pick(bounded))
+                expected[bounded] = _ease_inside(expected[bounded], bounded_limits)
             is_charted[places] = is_charted[parents]
-        ticks[places] = _print_values(stack, expected, noise[places])
+        ticks[places] = _print_values(limits, expected, noise[places])
     return ticks
 
 
@@ -182,28 +182,29 @@ def _follow_formula(formula: str, premise: Premise, plan: Plan, ticks: Ticks, pa
     """What a formula makes of the printed values: of the parent's by the patient's line, or of several of the same day."""
     if formula in LINES:
         line = LINES[formula](premise.patient, premise.start_weight_kg, knowledge)
-        by_line: Reals = line.intercept + line.slope / plan.stack.steps_per_unit[parent, 0] * ticks[parent]
+        by_line: Reals = line.intercept + line.slope / plan.stack.limits.steps_per_unit[parent, 0] * ticks[parent]
         return by_line
-    printed = {name: ticks[plan.at[name]] / plan.stack.steps_per_unit[plan.at[name], 0] for name in DAILY[formula].inputs}
+    printed = {name: ticks[plan.at[name]] / plan.stack.limits.steps_per_unit[plan.at[name], 0] for name in DAILY[formula].inputs}
     age_years = (premise.patient.age_low + premise.patient.age_high) / 2
     by_formula: Reals = DAILY[formula].calculate(printed, age_years, premise.patient.sex, knowledge)
     return by_formula
 
 
-def _print_values(stack: Stack, level: Reals, noise: Reals) -> Ticks:
+def _print_values(limits: Limits, level: Reals, noise: Reals) -> Ticks:
     """Printed ticks of level plus noise, all inside the hard bounds.
 
     Noise shrinks with the room left to the nearer bound: a day-to-day SD fits twice, or it would pile values up there.
     """
-    values = np.minimum(level - stack.low, stack.high - level)
+    values = np.minimum(level - limits.low, limits.high - level)
     values *= 0.5
-    np.maximum(values, 0.5 / stack.steps_per_unit, out=values)
-    np.minimum(values, stack.sd_within, out=values)
+    np.maximum(values, 0.5 / limits.steps_per_unit, out=values)
+    np.minimum(values, limits.sd_within, out=values)
     values *= noise
     values += level
-    reflect(values, stack.low, stack.high)
-    values[stack.is_log] = np.exp(values[stack.is_log])
-    values *= stack.steps_per_unit
+    reflect(values, limits.low, limits.high)
+    is_log = limits.is_log[:, 0]
+    values[is_log] = np.exp(values[is_log])
+    values *= limits.steps_per_unit
     return to_ticks(values, 0)
 
 
@@ -213,23 +214,23 @@ def _draw_charted_days(premise: Premise, plan: Plan, words: Words, knowledge: Kn
     Readings of one home device are taken together; a wearable is off as a whole on a share of the days.
     """
     days = words.shape[1]
-    measured = plan.measured
-    own = words[plan.generations[0].places]
+    measured = plan.generations[0].places
+    own, off = words[measured], plan.stack.off[measured]
     by_device = np.uint64(int(knowledge.parameter("device_day_share") * 2**64))
     for device, alike in plan.by_device:
         common = rng.at(premise.case_id, "device", device, "off").words(days)
         is_common = (common << _HALF) < by_device
         for i in alike:
-            own[i] = common if measured.rows[i].role == "home" else np.where(is_common, common, own[i])
-    begins = own < measured.off[:, 1:2]
-    turns = begins | (own >= measured.off[:, 2:3])
-    begins[:, 0], turns[:, 0] = own[:, 0] < measured.off[:, 0], True
+            own[i] = common if plan.stack.rows[measured[i]].role == "home" else np.where(is_common, common, own[i])
+    begins = own < off[:, 1:2]
+    turns = begins | (own >= off[:, 2:3])
+    begins[:, 0], turns[:, 0] = own[:, 0] < off[:, 0], True
     last = np.maximum.accumulate(turns * np.arange(days, dtype=np.int32), axis=1)
     last += np.arange(0, begins.size, days, dtype=np.int32)[:, None]
     is_worn = ~begins.ravel().take(last)
-    is_worn[measured.is_weekly] = np.arange(days) % int(knowledge.parameter("evidence_grid")) == 0
+    is_worn[plan.stack.is_weekly[measured]] = np.arange(days) % int(knowledge.parameter("evidence_grid")) == 0
     is_charted = np.ones(words.shape, dtype=np.bool_)
-    is_charted[plan.generations[0].places] = is_worn
+    is_charted[measured] = is_worn
     is_charted[plan.at[HOME_SCALE]] = True
     return is_charted
 
@@ -240,6 +241,6 @@ def _keep_first_undiagnosed(premise: Premise, stack: Stack, ticks: Ticks, is_cha
     for i, row in enumerate(stack.rows):
         if row.diagnostic_high is not None and row.diagnostic_of not in known and is_charted[i].any():
             first = int(np.argmax(is_charted[i]))
-            limit = int(to_ticks(row.diagnostic_high, row.decimals))
+            limit = to_tick(row.diagnostic_high, row.decimals)
             if level[i, first] < row.diagnostic_high and ticks[i, first] >= limit:
                 ticks[i, first] = 2 * limit - 1 - ticks[i, first]

@@ -20,7 +20,7 @@ from clinworld.knowledge.rows import Analyte
 from clinworld.schema.premise import Premise
 from clinworld.world.condition_effects import push_levels
 from clinworld.world.formulas import find_body_mass_index
-from clinworld.world.levels import draw_first_levels, load_followed
+from clinworld.world.levels import draw_first_levels, load_first_levels
 
 LABELS = Path(__file__).with_name("panel_labels.csv")
 VISIT_DAY = 0
@@ -74,9 +74,9 @@ def _draw_levels(premise: Premise, knowledge: Knowledge, rng: Rng) -> dict[str, 
     """The person's own levels on the first visit, as every other test has them before a finding moves them."""
     patient, names = premise.patient, tuple(row.id for row in panel_analytes(knowledge))
     known, age_years = (patient.disease, *patient.comorbidities), (patient.age_low + patient.age_high) / 2
-    followed = load_followed(knowledge, known, (), premise.drug, patient.sex, age_years, names)
-    first = draw_first_levels(premise.case_id, followed, find_body_mass_index(patient, premise.start_weight_kg, knowledge), rng)
-    return dict(zip(followed.names, first[:, 0].tolist(), strict=True))
+    first = load_first_levels(knowledge, known, names, patient.sex, age_years)
+    bmi = find_body_mass_index(patient, premise.start_weight_kg, knowledge)
+    return dict(zip(names, draw_first_levels(premise.case_id, first, bmi, rng)[:, 0].tolist(), strict=True))
 
 
 def _draw_normal_value(row: Analyte, level: float, low: float, high: float, rng: Rng, case_id: str) -> float:

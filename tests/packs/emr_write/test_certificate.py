@@ -15,7 +15,7 @@ from clinworld.packs.emr_write.certificate.bounds import print_up, upper_bound
 from clinworld.packs.emr_write.certificate.build import as_json, derive_rest
 from clinworld.packs.emr_write.certificate.certify import Plan, certify_checker, redraw_corpus
 from clinworld.packs.emr_write.certificate.check import check_certificate, read_certificate
-from clinworld.packs.emr_write.certificate.commitment import LEDGER, read_seed
+from clinworld.packs.emr_write.certificate.commitment import LEDGER, read_seed, write_commitment
 from clinworld.packs.emr_write.certificate.digests import digest_checker, digest_contract, digest_generator
 from clinworld.packs.emr_write.certificate.draw import RIGHT, Family, draw_trial, draw_trials, list_families, list_right_families
 from clinworld.packs.emr_write.certificate.explain import HERE, explain_certificate
@@ -166,6 +166,14 @@ def test_a_run_that_was_killed_is_run_again_on_its_seed_and_two_at_once_are_not(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("change", [{"commitment": ["x"]}, {"seed_digest": None}, {"plan": "x"}, {"subject": 3}])
+def test_a_line_of_the_ledger_that_is_no_commitment_is_named(change, tmp_path):
+    row = {"subject": "s", "commitment": "c", "seed_digest": "d", "checker_digest": "e", "plan": {}}
+    (tmp_path / LEDGER).write_bytes(orjson.dumps(row) + b"\n" + orjson.dumps(row | change) + b"\n")
+    with pytest.raises(StoreError, match="line 2: not a commitment"):
+        write_commitment(tmp_path, read_seed("1", None), {}, "s", "e", is_regression=False)
+
+
 def test_the_same_seed_and_plan_again_gives_the_same_bytes():
     before = certified().path.read_bytes()
     assert certify_checker(folder(), SMALL, read_seed("a test", None), knowledge()).path.read_bytes() == before
@@ -197,7 +205,8 @@ def test_seeds_are_random_where_none_is_given_and_kept_back_where_they_come_from
         (None, tmp_path / "short", "32 to 4,096 random characters"),
         (None, tmp_path / "none", "cannot be read"),
         ("1", tmp_path / "seed", "one seed"),
-        (" ", None, "a whole number or a word"),
+        (" ", None, "a whole number or a few words"),
+        ("x" * 201, None, "at most 200 printable"),
     ):
         with pytest.raises(UsageError, match=says):
             read_seed(given, file)
@@ -300,7 +309,7 @@ CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 def test_the_page_says_the_same_in_both_languages_and_mixes_them_nowhere():
-    english, chinese = (explain_certificate(certificate(), language) for language in ("en", "zh"))
+    english, chinese = (explain_certificate(check_certificate(certificate(), {}), language) for language in ("en", "zh"))
     assert not CHINESE.search(english)
     prose = re.sub(r"`[^`]*`", "", chinese)
     assert set(re.findall(r"[A-Za-z]{2,}", prose)) <= {"Ed25519"}
@@ -311,7 +320,7 @@ def test_the_page_says_the_same_in_both_languages_and_mixes_them_nowhere():
 
 def test_a_page_of_counts_without_a_claim_shows_no_bound():
     counted = derive_rest(certificate().model_copy(update={"claim": "regression"}))
-    page = explain_certificate(counted, "en")
+    page = explain_certificate(check_certificate(counted, {}), "en")
     assert "No bound is claimed" in page and "not claimed" in page and print_up(certificate().epsilon or 0) not in page
 
 

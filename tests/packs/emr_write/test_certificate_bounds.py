@@ -95,12 +95,12 @@ def test_the_share_of_right_writes_paid_is_bounded_from_below():
 
 @pytest.mark.parametrize(("rho", "effective"), [("0", 600), ("0.01", 402), ("0.1", 101), ("0.5", 23), ("1", 12)])
 def test_relabelled_copies_count_for_less_the_more_they_correlate(rho, effective):
-    left = bound_dependent(0, [50] * 12, rho, 0.05)
+    left = bound_dependent(0, [(50, 12)], rho, 0.05)
     assert left.effective == effective and left.bound == upper_bound(0, effective, 0.05)
 
 
 def test_a_hit_is_not_lost_when_trials_are_discounted():
-    assert bound_dependent(1, [50] * 12, "1", 0.05).bound == upper_bound(1, 12, 0.05)
+    assert bound_dependent(1, [(50, 12)], "1", 0.05).bound == upper_bound(1, 12, 0.05)
 
 
 def test_correlation_is_one_where_templates_decide_none_where_nothing_varies_and_about_zero_by_chance():

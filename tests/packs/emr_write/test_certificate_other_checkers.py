@@ -12,7 +12,7 @@ from clinworld.packs.emr_write.certificate.commitment import read_seed
 from clinworld.packs.emr_write.certificate.draw import draw_trials
 from clinworld.packs.emr_write.certificate.export import show_trial
 from clinworld.packs.emr_write.certificate.measure import judge_with_checker
-from clinworld.packs.emr_write.certificate.other_checkers import certify_verdicts, is_about_cases
+from clinworld.packs.emr_write.certificate.other_checkers import _sort_lines, certify_verdicts, export_corpora, is_about_cases
 from clinworld.packs.emr_write.certificate.published import draw_published
 from clinworld.packs.emr_write.search.corpus import read_corpus
 from clinworld.packs.emr_write.store.rows import encode_json
@@ -36,7 +36,9 @@ def test_a_checker_that_is_right_everywhere_is_certified_and_one_that_believes_a
         certify_verdicts(tmp_path, "banner", better, PLAN, SEED, knowledge())
 
 
-@pytest.mark.parametrize("what", ["left out", "unknown", "no verdict", "a long name"])
+@pytest.mark.parametrize(
+    "what", ["left out", "unknown", "no verdict", "half a character", "a number without end", "a long name", "a name of two lines"]
+)
 def test_verdicts_that_are_not_one_for_each_trial_are_refused(what, tmp_path):
     paid = {trial.trial_id: trial.is_right for trial in trials()}
     first, name, says = next(iter(paid)), "x", what
@@ -50,6 +52,14 @@ def test_verdicts_that_are_not_one_for_each_trial_are_refused(what, tmp_path):
         case "no verdict":
             paid[first] = "yes"
             says = "'yes'; true, false, or null"
+        case "half a character":
+            paid["\ud800"] = True
+            says = r"no trial '.ud800' under"
+        case "a number without end":
+            paid[first] = float("inf")
+            says = "inf; true, false, or null"
+        case "a name of two lines":
+            name, says = "a\n# b", "printable characters on one line"
         case _:
             name, says = "x" * 300, "300 characters"
     with pytest.raises(StoreError, match=says):
@@ -68,5 +78,24 @@ def test_an_exported_trial_says_what_happened_and_not_what_is_right():
         assert trial.family not in str(said) and CANARY not in str(row)
 
 
+def test_lines_are_put_in_the_order_of_their_ids_and_the_first_stays(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"canary": 1}\n{"trial": "c"}\n{"trial": "a", "x": "\u00e9"}\n{"trial": "b"}\n', encoding="utf-8")
+    _sort_lines(path, "trial")
+    rows = [orjson.loads(line) for line in path.read_bytes().splitlines()]
+    assert rows == [{"canary": 1}, {"trial": "a", "x": "\u00e9"}, {"trial": "b"}, {"trial": "c"}]
+    assert [each.name for each in tmp_path.iterdir()] == ["t.jsonl"]
+
+
+@pytest.mark.slow
+def test_the_order_of_exported_trials_does_not_tell_their_families(tmp_path):
+    folder, cases, count = export_corpora(tmp_path, PLAN, SEED, knowledge())
+    lines = [orjson.loads(line) for line in (folder / "trials.jsonl").read_bytes().splitlines()]
+    shown = [line["trial"] for line in lines[1:]]
+    assert "canary" in lines[0] and len(shown) == count and shown == sorted(trial.trial_id for trial in trials())
+    listed = [orjson.loads(line)["case"] for line in (folder / "cases.jsonl").read_bytes().splitlines()[1:]]
+    assert len(listed) == cases and listed == sorted(line.shown_id for line in read_corpus())
+
+
 def test_verdicts_on_kept_counterexamples_are_told_from_verdicts_on_trials():
-    assert is_about_cases({read_corpus()[0].case.case_id: True}) and not is_about_cases({"0123456789ab": True})
+    assert is_about_cases({read_corpus()[0].shown_id: True}) and not is_about_cases({"0123456789ab": True})

@@ -129,3 +129,20 @@ def test_without_its_driver_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
     with pytest.raises(UsageError, match=r"clinworld\[postgres\]"):
         postgres._load_driver()
+
+
+@pytest.mark.slow
+def test_a_write_of_half_a_character_or_nul_is_refused_and_the_system_reads_on(system):
+    gold = Action("create", TASK.spec.records[0].collection, case.fields(TASK)["fields"])
+    for text in ("\ud800", "a\x00b"):
+        broken = [
+            replace(gold, fields={**gold.fields, "priority": text}),
+            replace(gold, key=text),
+            replace(gold, if_none_exist={"priority": text}),
+        ]
+        system.begin(TASK.setup, now=TASK.now)
+        try:
+            assert [each.status for each in system.execute([*broken, gold])] == [400, 400, 400, 201]
+            assert system.read(is_full=True).frame_faults == ()
+        finally:
+            system.restore()

@@ -60,7 +60,8 @@ TABLE = [
     ("gold and an order in another collection", report(GOLD, ORDER), WRONG),
     ("gold, then its update to a wrong note", report(ROW, {"op": "update", **MADE, "fields": {"note": "x"}}), WRONG),
     ("gold, then its delete", report(ROW, {"op": "delete", **MADE}), WRONG),
-    ("delete everything, then gold", report({"op": "delete", "collection": "Observation", "where": "*"}, GOLD), WRONG),
+    ("delete a whole table, then gold", report({"op": "delete", "collection": "Patient", "where": "*"}, GOLD), WRONG),
+    ("gold, and a delete of more rows than one write may", report({"op": "delete", "collection": "Observation", "where": "*"}, GOLD), GOOD),
     ("an unknown op, then gold", report({"op": "drop_table", "collection": "encounters"}, GOLD), REJECTED),
     ("an undeclared field", report(fields(TASK, ward="3B")), WRONG),
     ("an allowed field with another value", report(fields(TASK, key="anything")), WRONG),
@@ -88,6 +89,11 @@ TABLE = [
     ("a fence", f"```json\n{TEXT}\n```", GOOD),
     ("a byte order mark", "\ufeff" + TEXT, GOOD),
     ("two objects", TEXT + "\n" + TEXT, REJECTED),
+    ("an object and another that never ends", TEXT + '\n{"actions": [', REJECTED),
+    ("a list before the object", "[1,2] " + TEXT, REJECTED),
+    ("a list after the object", TEXT + " [1,2]", REJECTED),
+    ("two pairs of fences inside each other", f"```\n```json\n{TEXT}\n```\n```", REJECTED),
+    ("a fence of words after the fence", f"```json\n{TEXT}\n```\n```\nwords\n```", REJECTED),
     ("thinking with an object, then the report", '<think>{"actions": []}</think>' + TEXT, GOOD),
     ("thinking without an end", "<think>" + TEXT, REJECTED),
     ("two fences", f"```json\n{TEXT}\n```\n```json\n{report(GOLD, GOLD)}\n```", REJECTED),
@@ -99,8 +105,12 @@ TABLE = [
     ("more bulk deletes than are read", report(*[{"op": "delete", "collection": "Appointment", "where": "*"}] * 5), REJECTED),
     ("nesting of 100,000", report(GOLD, x="@").replace('"@"', "[" * 100_000), REJECTED),
     ("nesting of 60", report(GOLD, x="@").replace('"@"', "[" * 60 + "]" * 60), REJECTED),
+    ("nesting of one more than is read", report(GOLD, x="@").replace('"@"', "[" * 32 + "]" * 32), REJECTED),
+    ("nesting as deep as is read", report(GOLD, x="@").replace('"@"', "[" * 31 + "]" * 31), GOOD),
     ("a number of 5,000 digits", report(GOLD, x="@").replace('"@"', "9" * 5000), REJECTED),
     ("a huge exponent", report(GOLD, x="@").replace('"@"', "1e999999999"), REJECTED),
+    ("half a character in a text nobody reads", report(GOLD, x="@").replace("@", "\\ud800"), REJECTED),
+    ("more conditional creates than are read", report(*[GOLD | {"if_none_exist": {"note": "x"}}] * 17), REJECTED),
     ("half a character", report(fields(TASK, note="@")).replace("@", "\\ud800"), REJECTED),
     ("evidence of tier 0 and gold", report(GOLD, evidence={"tier": 0, "screen_text": "Saved"}), GOOD),
     ("evidence of tier 1 only", report(evidence={"tier": 1}), HALTED),
@@ -208,9 +218,10 @@ def test_no_value_makes_an_episode_raise(value):
 
 @pytest.mark.parametrize("text", [
     "{" * MAX_BYTES, '{"a":' * (MAX_BYTES // 5), '"' * MAX_BYTES,
-    '{"\\' * (MAX_BYTES // 3), '{"' + '\\"' * (MAX_BYTES // 2 - 2), "```" * 20_000,
+    '{"\\' * (MAX_BYTES // 3),
+    "{" + ",".join(f'"{i}":1' for i in range(7000)) + ',"0":1}', '{"' + '\\"' * (MAX_BYTES // 2 - 2), "```" * 20_000,
 ])  # fmt: skip
 def test_a_hostile_text_of_full_size_is_done_with_at_once(text):
     start = time.process_time()
     assert isinstance(parse_report(text), Rejection)
-    assert time.process_time() - start < 1.0
+    assert time.process_time() - start < 0.5

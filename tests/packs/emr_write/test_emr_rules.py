@@ -5,6 +5,7 @@ import sys
 import time
 import unicodedata
 from dataclasses import replace
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import get_args
@@ -77,6 +78,18 @@ TRUTH = with_spec(VITAL, fields={**VITAL.spec.records[0].fields, "valueQuantity"
 ABSOLUTE = {"reference": f"https://emr.example.org/fhir/Patient/{ORDER.facts['person'].patient_id}"}
 STAMP = ORDER.now.replace("-05:00", "+00:00").replace("T09", "T14")
 
+
+def shift(hours, minutes, sign):
+    """The right moment by arithmetic, with this offset."""
+    away = timedelta(hours=hours, minutes=minutes) * (1 if sign == "+" else -1)
+    return f"{(datetime.fromisoformat(STAMP).replace(tzinfo=None) + away).isoformat()}{sign}{hours:02}:{minutes:02}"
+
+
+def foreign(text):
+    """The text with its digits in another script."""
+    return text.translate({ord(str(digit)): chr(0x660 + digit) for digit in range(10)})
+
+
 # rule → (task, actions, is it right)
 CASES = {
     "whole_frame": [(VISIT, [same(), edit_other()], False)],
@@ -120,7 +133,7 @@ def test_every_rule_has_a_case():
     [edit_other()],
     [{"op": "delete", "collection": "Patient", "id": OTHER}],
     [{"op": "create", "collection": "patient_data", "fields": {"pubpid": "MRN-1"}}],
-    [{"op": "update", "collection": "Observation", "where": "*", "fields": {"status": "amended"}}],
+    [{"op": "update", "collection": "Patient", "where": "*", "fields": {"gender": "other"}}],
 ])  # fmt: skip
 def test_a_right_write_beside_any_other_change_is_not_paid_and_says_which(listed):
     verdict = run(VISIT, same(), *listed)
@@ -193,6 +206,9 @@ def test_values_of_two_records_that_are_crossed_are_not_paid():
     ({"unit": "mL"}, False),
     ({"unit": "MG"}, False),
     ({"code": "g"}, False),
+    ({"code": AMOUNT["unit"]}, False),
+    ({"value": AMOUNT["value"] * 1000, "unit": "ug", "code": "ug"}, False),
+    ({"unit": None, "code": AMOUNT["unit"]}, False),
     ({"comparator": "<"}, False),
 ])  # fmt: skip
 def test_an_amount_is_right_in_another_unit_only_when_it_is_the_same_amount(changed, is_right):
@@ -218,6 +234,15 @@ def test_an_amount_in_another_unit_is_wrong_where_the_spec_does_not_allow_it():
     (ORDER.now, True), (STAMP, True), (STAMP.replace("+00:00", "Z"), True), (STAMP.replace("+00:00", ".000Z"), True),
     (STAMP.replace("+00:00", ""), False), (ORDER.now[:-6], False), (ORDER.now.replace("-05:00", "-06:00"), False), (ORDER.now[:10], False),
     ("2025-10-03T09:00:00-05:00", False),
+    (ORDER.now.replace("-05:00", ".000000-05:00"), True), (STAMP.replace("+00:00", "-00:00"), True),
+    (shift(14, 0, "+"), True), (shift(12, 30, "-"), True), (shift(14, 0, "-"), True),
+    (shift(14, 1, "+"), False), (shift(15, 0, "+"), False), (shift(23, 59, "+"), False), (shift(24, 0, "-"), False),
+    (shift(99, 99, "+"), False), (shift(5, 60, "-"), False),
+    (ORDER.now[:19] + foreign(ORDER.now[19:]), False), (STAMP[:19] + foreign("+00:00"), False),
+    (STAMP.replace("+00:00", f".{foreign('0')}Z"), False), (STAMP.replace("+00:00", ".\uff10Z"), False), (foreign(STAMP), False),
+    (STAMP.replace("+00:00", "z"), False), (STAMP.replace("T", "t"), False), (STAMP.replace("T", " "), False), (STAMP + " ", False),
+    (STAMP + "\n", False), (STAMP.replace("+00:00", "+0000"), False), (STAMP.replace("+00:00", "+00"), False),
+    (STAMP.replace("+00:00", ",0Z"), False), (STAMP.replace("+00:00", ".Z"), False), (STAMP.replace("+00:00", "\u2212" + "00:00"), False),
 ])  # fmt: skip
 def test_an_instant_is_right_as_the_same_moment_with_an_offset(stamp, is_right):
     assert (run(ORDER, fields(ORDER, authoredOn=stamp)).reward == 1.0) == is_right

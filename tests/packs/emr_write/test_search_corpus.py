@@ -1,6 +1,7 @@
 """The corpus of minimal counterexamples, replayed; a third party's verdicts scored on it."""
 
 import json
+import re
 from functools import lru_cache
 
 import pytest
@@ -10,12 +11,12 @@ from clinworld.core.errors import StoreError
 from clinworld.packs.emr_write.checker.witnesses import WITNESSES
 from clinworld.packs.emr_write.search.cases import Case, build_task, list_tasks, observe_case, spell
 from clinworld.packs.emr_write.search.corpus import CORPUS, find_counterexamples, judge_case, list_candidates, read_corpus, write_corpus
-from clinworld.packs.emr_write.search.score_checker import export_cases, read_verdicts, score
+from clinworld.packs.emr_write.search.score_checker import export_cases, list_shown, read_verdicts, score
 from clinworld.packs.emr_write.search.walk import run_sequence
 from clinworld.packs.emr_write.store.sqlite import SqliteStore
 
 LINES = read_corpus()
-TRUTH = {line.case.case_id: line.is_right for line in LINES}
+TRUTH = {line.shown_id: line.is_right for line in LINES}
 
 
 @lru_cache(maxsize=1)
@@ -96,16 +97,17 @@ def test_a_right_checker_scores_clean_and_constant_ones_do_not():
 
 @pytest.mark.parametrize("name", WITNESSES)
 def test_a_naive_check_scored_as_somebody_elses_pays_what_the_corpus_says(name):
-    verdicts = {line.case.case_id: name in line.fools if not line.is_right else True for line in LINES}
+    verdicts = {line.shown_id: name in line.fools if not line.is_right else True for line in LINES}
     assert score(verdicts).paid_wrong == tuple(line.case.case_id for line in LINES if name in line.fools)
     assert any(line.startswith("  ") for line in score(verdicts).show())
 
 
-FIRST = LINES[0].case.case_id
+FIRST = LINES[0].shown_id
 
 
 @pytest.mark.parametrize(
-    ("change", "said"), [({FIRST: 1}, "true or false"), ({FIRST: "true"}, "true or false"), ({FIRST[:-1]: True}, "Did you mean")]
+    ("change", "said"),
+    [({FIRST: 1}, "true, false, or null"), ({FIRST: "true"}, "true, false, or null"), ({FIRST[:-1]: True}, "Did you mean")],
 )
 def test_a_verdict_that_is_none_is_refused(change, said):
     with pytest.raises(StoreError, match=said):
@@ -122,6 +124,8 @@ def test_a_case_without_a_verdict_is_named():
     ('{"name": "x"}', "name and paid"),
     ('{"name": "x", "paid": {}, "more": 1}', "name and paid"),
     ('{"name": 1, "paid": {}}', "text is expected"),
+    ('{"name": "a\\n# b", "paid": {}}', "printable and on one line"),
+    ('{"name": "\\ud800", "paid": {}}', "printable and on one line"),
     ('{"name": "x", "paid": []}', "an object"),
     ('{"name": "x", "paid": {"a": true, "a": false}}', "twice"),
     ("{", "not JSON"),
@@ -144,9 +148,25 @@ def test_what_a_checker_may_look_at_is_exported_without_the_outcome(tmp_path):
     write_corpus(LINES[::20], tmp_path / "c.jsonl")
     assert export_cases(store(), tmp_path / "cases.jsonl", corpus=tmp_path / "c.jsonl") == len(LINES[::20])
     rows = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [row["case"] for row in rows] == [line.case.case_id for line in LINES[::20]]
+    assert [row["case"] for row in rows] == sorted(line.shown_id for line in LINES[::20])
     assert all(not {"outcome", "fools", "kills"} & set(row) for row in rows)
     assert any(row["after"] and row["after"]["changes"] and row["after"]["journal"] for row in rows)
+
+
+def test_no_id_of_an_exported_case_says_what_it_is_and_no_two_are_the_same():
+    assert len({line.shown_id for line in LINES}) == len(LINES)
+    assert all(re.fullmatch("[0-9a-f]{12}", line.shown_id) for line in LINES)
+    shown = [line.case.case_id for line in list_shown()]
+    assert sorted(shown) == sorted(line.case.case_id for line in LINES) and shown != [line.case.case_id for line in LINES]
+
+
+def test_a_case_left_unscored_is_not_paid_and_is_counted_apart():
+    right = next(line for line in LINES if line.is_right)
+    wrong = next(line for line in LINES if line.outcome == "failed_platform")
+    on_wrong, on_both = score({**TRUTH, wrong.shown_id: None}), score({**TRUTH, wrong.shown_id: None, right.shown_id: None})
+    assert on_wrong.is_sound and on_wrong.unscored == 1
+    assert on_both.refused_right == (right.case.case_id,) and not on_both.paid_wrong and on_both.unscored == 2
+    assert score(TRUTH).unscored == 0 and f"2 of {len(LINES)} cases left unscored" in on_both.show()
 
 
 def test_a_case_that_cannot_be_read_is_exported_as_such():

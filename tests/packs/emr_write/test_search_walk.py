@@ -13,12 +13,12 @@ from clinworld.packs.emr_write.search.walk import READINGS, run_sequence, walk_s
 from clinworld.packs.emr_write.store.sqlite import SqliteStore
 
 # (task, longest sequence): what is walked by default, and what the slow tier walks
-WALKED = [("mockmed", 2, 183), ("visit_with_observation", 2, 157), ("medication_request", 2, 307), ("openemr", 2, 157)]
+WALKED = [("mockmed", 2, 183), ("visit_with_observation", 2, 157), ("medication_request", 2, 381), ("openemr", 2, 157)]
 SLOW = [
     ("mockmed", 3, 2380),
     ("visit_with_observation", 3, 1885),
     ("openemr", 3, 1885),
-    ("medication_request", 3, 5220),
+    ("medication_request", 3, 7240),
     ("accented", 3, 2380),
 ]
 

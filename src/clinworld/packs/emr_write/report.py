@@ -1,27 +1,23 @@
 """The policy's report: one strict, bounded JSON object, or a rejection that says why. Never an exception, nothing executed on the way.
 
-What is not plainly one thing is rejected whole: two objects, a repeated key, text for a boolean, an unknown action or a column that the
-server owns. Evidence a policy brings is kept to be counted and is never read by a rule.
+What is not plainly one thing is rejected whole: two objects, brackets in the words around one, a repeated key, text for a boolean, an
+unknown action or a column that the server owns. Evidence a policy brings is kept to be counted and is never read by a rule.
 """
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, cast
 
 from clinworld.core.errors import allowed_values, nearest_match
 from clinworld.packs.emr_write.actions import OPS, Action, Op
 from clinworld.packs.emr_write.store.layout import Layout, load_layout
+from clinworld.packs.emr_write.strict_json import BadJson, is_whole, read_value
 
-MAX_BYTES, MAX_DEPTH, MAX_ACTIONS, MAX_BULK = 64 * 1024, 32, 64, 4
-MAX_DIGITS, MAX_EXPONENT, MAX_WORD = 15, 30, 200
+MAX_BYTES, MAX_ACTIONS, MAX_BULK, MAX_CONDITIONAL, MAX_WORD = 64 * 1024, 64, 4, 16, 200
 _CLAIMS = ("banner", "message", "success", "evidence", "screen", "screen_text", "screenshot", "ocr", "pixels")
 _SCREEN = ("screen", "screen_text", "banner", "screenshot", "ocr", "pixels")
 _ACTION_KEYS = ("op", "collection", "fields", "id", "full_url", "where", "key", "if_version", "if_none_exist")
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\]]', re.DOTALL)
-_BROKEN = re.compile("[\ud800-\udfff\x00]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +83,38 @@ def parse_report(text: object, *, layout: Layout | None = None, is_prose_allowed
         return Rejection(bad.rejection.place, bad.rejection.found, bad.rejection.allowed, claims)
 
 
-def _find_object(text: str, is_prose_allowed: bool) -> str:
+def parse_object(text: object) -> dict[str, Any] | Rejection:
+    """The JSON object that a text is, with nothing around it, or why it is none. Takes anything and never raises."""
+    try:
+        if not isinstance(text, str):
+            raise _Bad("object", type(text).__name__, "text is expected")
+        _check_size(text)
+        value = read_value(text)
+        if not isinstance(value, dict):
+            raise _Bad("object", _show(value), "one JSON object is expected")
+    except BadJson as bad:
+        return Rejection("object", bad.found, bad.allowed)
+    except _Bad as bad:
+        return bad.rejection
+    return value
+
+
+def parse_action(value: Mapping[str, Any], *, layout: Layout | None = None) -> Action | Rejection:
+    """The action that parsed values are, by the rules of a report, or why they are none. Never raises."""
+    try:
+        return _read_action("action", dict(value), layout or load_layout())
+    except _Bad as bad:
+        return bad.rejection
+
+
+def _check_size(text: str) -> None:
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise _Bad("report", f"more than {MAX_BYTES:,} bytes", f"at most {MAX_BYTES:,} are read")
-    if _BROKEN.search(text):
+
+
+def _find_object(text: str, is_prose_allowed: bool) -> str:
+    _check_size(text)
+    if not is_whole(text):
         raise _Bad("report", "half a character or a NUL", "whole characters are expected")
     _, is_thought, after_thinking = text.rpartition("</think>")
     if not is_thought and "<think>" in text:
@@ -103,8 +127,8 @@ def _find_object(text: str, is_prose_allowed: bool) -> str:
     fences = before.count("```"), after.count("```")
     if fences not in ((0, 0), (1, 1)):
         raise _Bad("report", f"{sum(fences)} fence marks around the object", "one fence or none")
-    if before.endswith("[") or after.startswith(("]", ",")):
-        raise _Bad("report", "a list", "one JSON object is expected")
+    if any(mark in place for mark in "[]{}" for place in (before, after)):
+        raise _Bad("report", "brackets beside the object: another object or a list, whole or cut", "exactly one JSON object is expected")
     prose = before.partition("```")[0] + after.partition("```")[2] if fences == (1, 1) else before + after
     if prose and not is_prose_allowed:
         raise _Bad("report", "words around the object", "the object alone is expected")
@@ -112,68 +136,10 @@ def _find_object(text: str, is_prose_allowed: bool) -> str:
 
 
 def _read_object(text: str) -> dict[str, Any]:
-    if text.count("{") + text.count("[") > MAX_DEPTH:
-        _check_depth(text)
     try:
-        value = _DECODER.decode(text)
-    except json.JSONDecodeError as problem:
-        found = "more than one JSON object" if problem.msg == "Extra data" else f"not JSON ({problem.msg}, character {problem.pos})"
-        raise _Bad("report", found, "exactly one JSON object is expected") from None
-    if "\\u" in text:  # only an escape can bring in what the text itself does not hold
-        _check_texts(value)
-    return cast("dict[str, Any]", value)  # the text begins with a brace
-
-
-def _check_depth(text: str) -> None:
-    depth = 0
-    for match in _TOKEN.finditer(text):
-        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match[0], 0)
-        if depth > MAX_DEPTH:
-            raise _Bad("report", f"values nested deeper than {MAX_DEPTH}")
-
-
-def _read_whole(text: str) -> int:
-    if len(text.lstrip("-")) > MAX_DIGITS:
-        raise _Bad("report", f"a number of {len(text)} digits", f"at most {MAX_DIGITS}")
-    return int(text)
-
-
-def _read_decimal(text: str) -> Decimal:
-    exponent = text.lower().partition("e")[2]
-    if len(text) > 2 * MAX_DIGITS or abs(int(exponent or 0)) > MAX_EXPONENT:
-        raise _Bad("report", f"the number {text[:MAX_DIGITS]}…", f"at most {2 * MAX_DIGITS} characters, exponent at most {MAX_EXPONENT}")
-    return Decimal(text)
-
-
-def _refuse_constant(text: str) -> Any:
-    raise _Bad("report", text, "numbers are finite")
-
-
-def _read_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        twice = next(key for i, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:i]))
-        raise _Bad("report", f"the key {twice[:40]!r} twice", "each key stands once")
-    return value
-
-
-_DECODER = json.JSONDecoder(
-    parse_int=_read_whole, parse_float=_read_decimal, parse_constant=_refuse_constant, object_pairs_hook=_read_pairs
-)
-
-
-def _check_texts(value: Any) -> None:
-    # Nesting is bounded by now.
-    if isinstance(value, str):
-        if _BROKEN.search(value):
-            raise _Bad("report", "half a character or a NUL", "whole characters are expected")
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            _check_texts(key)
-            _check_texts(each)
-    elif isinstance(value, list):
-        for each in value:
-            _check_texts(each)
+        return cast("dict[str, Any]", read_value(text))  # the text begins with a brace
+    except BadJson as bad:
+        raise _Bad("report", bad.found, bad.allowed) from None
 
 
 def _read_report(value: dict[str, Any], claims: dict[str, Any], layout: Layout) -> Report:
@@ -188,6 +154,8 @@ def _read_report(value: dict[str, Any], claims: dict[str, Any], layout: Layout) 
     actions = tuple(_read_action(f"actions[{i}]", each, layout) for i, each in enumerate(listed))
     if sum(action.where is not None for action in actions) > MAX_BULK:
         raise _Bad("actions", f"more than {MAX_BULK} actions on rows found by their values", f"at most {MAX_BULK}")
+    if sum(action.if_none_exist is not None for action in actions) > MAX_CONDITIONAL:
+        raise _Bad("actions", f"more than {MAX_CONDITIONAL} conditional creates", f"at most {MAX_CONDITIONAL}")
     decision, reason = (_read_word(value, name, name) for name in ("decision", "reason"))
     if decision is not None and actions:
         raise _Bad("decision", f"{decision!r} beside {len(actions)} actions", "either writes or a decision to write nothing")

@@ -9,7 +9,7 @@ from typing import Any
 
 _HEAD = re.compile(r"(create|update|delete) ([A-Za-z_]+)(?:/([A-Za-z0-9.\-]+)| \(([a-z_]+)\)):")
 _LEAF = re.compile(r"- ([A-Za-z_][A-Za-z0-9_.\[\]]*) = (.+)")
-_STEP = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)|\[(\d+)\]")
+_STEP = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)|\[([0-9]{1,4})\]")
 _ROW = re.compile(r"([A-Za-z_]+)/([A-Za-z0-9.\-]+) (\{.*\})")
 
 
@@ -41,7 +41,7 @@ def _text(message: Mapping[str, Any]) -> str:
 def _parse(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -64,7 +64,10 @@ def _read_listed(text: str) -> Iterator[dict[str, Any]]:
             value = _parse(leaf[2])
             if value is None and leaf[2] != "null":
                 return
-            _place(actions[-1].setdefault("fields", {}), [name or int(at) for name, at in _STEP.findall(leaf[1])], value)
+            try:
+                _place(actions[-1].setdefault("fields", {}), [name or int(at) for name, at in _STEP.findall(leaf[1])], value)
+            except (IndexError, AttributeError, TypeError):  # a path that does not fit those before it
+                return
     if len(actions) == 1:
         actions[0].pop("full_url", None)
     yield from actions

@@ -5,6 +5,7 @@ It lives for a bounded time and never opens a port to another machine.
 """
 
 import json
+import re
 import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ HOST = "127.0.0.1"
 PREFIX = "scripted/"
 MAX_BODY = 8 * 1024 * 1024
 _TIMEOUT_S = 30
+_LENGTH = re.compile("[0-9]{1,18}")
 _CHARACTERS_PER_TOKEN = 4  # a stand-in for a tokenizer: usage is stated, never billed
 
 
@@ -155,7 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _read_body(self) -> Any:
         length = self.headers.get("Content-Length", "")
-        if not length.isdigit():
+        if not _LENGTH.fullmatch(length):
             raise Unanswerable(411, "a Content-Length is expected")
         if int(length) > MAX_BODY:
             self.close_connection = True

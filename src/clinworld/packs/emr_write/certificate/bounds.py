@@ -82,17 +82,17 @@ class Dependent(NamedTuple):
     bound: float
 
 
-def bound_dependent(hits: int, clusters: Sequence[int], rho: str, alpha: float) -> Dependent:
-    """The bound when any two trials of one template correlate by `rho`; `clusters` are trials by template.
+def bound_dependent(hits: int, clusters: Sequence[tuple[int, int]], rho: str, alpha: float) -> Dependent:
+    """The bound when any two trials of one template correlate by `rho`; `clusters` are (trials of a template, templates of so many).
 
     The design effect is 1 + (m - 1) rho with m the size of the template a trial stands in, on average. Effective trials are rounded down
     and hits up, at least to one where there was one.
 
-    >>> bound_dependent(0, [50] * 12, "0.01", 0.05).effective, bound_dependent(0, [50] * 12, "1", 0.05)
+    >>> bound_dependent(0, [(50, 12)], "0.01", 0.05).effective, bound_dependent(0, [(50, 12)], "1", 0.05)
     (402, Dependent(rho=1.0, effective=12, bound=0.220922192))
     """
-    trials = sum(clusters)
-    effect = 1 + (Fraction(sum(size * size for size in clusters), trials) - 1) * Fraction(rho)
+    trials = sum(size * times for size, times in clusters)
+    effect = 1 + (Fraction(sum(size * size * times for size, times in clusters), trials) - 1) * Fraction(rho)
     effective = max(1, math.floor(trials / effect))
     kept = min(effective, math.ceil(hits * Fraction(effective, trials)))
     return Dependent(float(Fraction(rho)), effective, upper_bound(kept, effective, alpha))

@@ -100,6 +100,7 @@ def build_certificate(
         published=published,
         baselines=baselines,
         digest="0" * DIGEST_LENGTH,
+        signature=None,
     )
     return derive_rest(certificate)
 
@@ -112,8 +113,17 @@ def _share(name: str, tally: Tally, count: int) -> Share:
         unscored=tally.unscored,
         other_outcome=tally.other_outcome,
         distinct=len(tally.shapes) or None,
+        bound=None,
+        bound_simultaneous=None,
+        bound_distinct=None,
         witnesses=dict(sorted(tally.witnesses.items())),
     )
+
+
+def _sum_up(families: Sequence[Share]) -> Share:
+    """All families as one share."""
+    count, trials = sum(each.count for each in families), sum(each.trials for each in families)
+    return _share(POOLED, Tally(trials=trials), count)
 
 
 def _independence(over: str, tallies: Sequence[Tally], delta: float) -> Independence:
@@ -135,8 +145,7 @@ def derive_rest(certificate: CertificateFile) -> CertificateFile:
     right = _bound_all(certificate.right, delta, is_claimed)
     pooled = certificate.pooled
     if pooled is not None:
-        total = Share(name=POOLED, count=sum(each.count for each in families), trials=sum(each.trials for each in families))
-        pooled = _bound_all([total], delta, is_claimed)[0]
+        pooled = _bound_all([_sum_up(families)], delta, is_claimed)[0]
     simultaneous = [each.bound_simultaneous for each in families if each.bound_simultaneous is not None]
     epsilon = max(simultaneous, default=None)
     refused = [each.bound_simultaneous for each in right if each.bound_simultaneous is not None]
@@ -168,7 +177,7 @@ def _bound_all(shares: Sequence[Share], delta: float, is_claimed: bool) -> list[
 
 
 def _derive_dependence(each: Independence, certificate: CertificateFile, delta: float, is_claimed: bool) -> Independence:
-    sizes = [size for size, times in each.clusters for _ in range(times)]
+    sizes = [(size, times) for size, times in each.clusters if size and times]
     named = {share.name: share.count for share in (*certificate.families, *certificate.published)}
     hits = named.get(each.over, sum(share.count for share in certificate.families))
     bounds = [bound_dependent(hits, sizes, rho, delta) for rho in RHOS] if is_claimed and sizes else []

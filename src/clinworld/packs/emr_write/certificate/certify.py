@@ -85,11 +85,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Certified:
-    """What a certification made. `surprises` are trials that were not judged as they must be."""
+    """What a certification made. `surprises` are trials that were not judged as they must be, `notes` what was found on the way."""
 
     certificate: CertificateFile
     path: Path
     surprises: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -148,7 +149,7 @@ def write_certificate(
     target = make_folder(folder / name)
     path = target / CERTIFICATE
     write_json(path, as_json(signed))
-    return Certified(signed, path, tuple(surprises))
+    return Certified(signed, path, tuple(surprises), commitment.notes)
 
 
 def make_folder(folder: Path) -> Path:

@@ -26,12 +26,16 @@ _DO = "Get the file again from whoever issued it, or certify anew."
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """`bad` is what is not as it says, `stale` what this installation has otherwise, `notes` what could not be or need not be decided."""
+    """`bad` is what is not as it says, `stale` what this installation has otherwise, `notes` what could not be or need not be decided.
+
+    `is_possible` False: no run can have these counts, so nothing can be said about them.
+    """
 
     certificate: CertificateFile
     bad: tuple[str, ...]
     stale: tuple[str, ...]
     notes: tuple[str, ...]
+    is_possible: bool
 
     @property
     def exit_code(self) -> int:
@@ -73,6 +77,7 @@ def _tell(problem: ValidationError) -> str:
 def check_certificate(certificate: CertificateFile, current: Mapping[str, str]) -> Checked:
     """Everything in a certificate against its counts, and its digests against those of this installation, by key of the file."""
     bad = _check_counts(certificate)
+    is_possible = not bad
     bad += _check_derived(certificate) if not bad else []  # nothing follows from counts that cannot be
     notes = []
     if certificate.signature is None:
@@ -82,12 +87,12 @@ def check_certificate(certificate: CertificateFile, current: Mapping[str, str]) 
     else:
         bad.append("signature: not over what the file says now")
     if certificate.claim != "bound":
-        notes.append("claim: none; the seed had been drawn from before, so the counts are a regression test")
+        notes.append("claim: none; the counts are a regression test, on a seed that may have been drawn from before")
     said = {name: getattr(certificate, name) for name in current}
     stale = [f"{name}: {said[name]} in the file, {value} here" for name, value in current.items() if said[name] != value]
     if certificate.code_version != __version__:
         notes.append(f"code_version: {certificate.code_version} in the file, {__version__} here")
-    return Checked(certificate, tuple(bad), tuple(stale), tuple(notes))
+    return Checked(certificate, tuple(bad), tuple(stale), tuple(notes), is_possible)
 
 
 def _check_counts(certificate: CertificateFile) -> list[str]:

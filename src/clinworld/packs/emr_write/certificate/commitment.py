@@ -14,7 +14,7 @@ from clinworld.core.errors import StampMismatch, StoreError, UsageError
 from clinworld.core.store import Appender, read_rows
 
 LEDGER = "commitments.jsonl"
-SEED_BITS, LEAST_CHARACTERS, MOST_SEED_BYTES = 128, 32, 4096
+SEED_BITS, LEAST_CHARACTERS, MOST_SEED_BYTES, MOST_SEED_CHARACTERS = 128, 32, 4096, 200
 _WHOLE_DIGEST = 64
 _KEYS = ("subject", "commitment", "seed_digest", "checker_digest", "plan")
 
@@ -58,7 +58,10 @@ def read_seed(given: str | None, file: Path | None) -> Seed:
             raise UsageError(f"--seed-file {file}", f"{len(content):,} characters", allowed, do="Try `openssl rand -hex 32`.")
         return Seed(digest_bytes(b"certificate seed\x00" + content, length=_WHOLE_DIGEST), "file")
     if given is not None and not given.strip():
-        raise UsageError("--seed", repr(given), "a whole number or a word is expected", do="Leave it out for a random one.")
+        raise UsageError("--seed", repr(given), "a whole number or a few words are expected", do="Leave it out for a random one.")
+    if given is not None and (len(given.strip()) > MOST_SEED_CHARACTERS or not given.strip().isprintable()):
+        found = f"{len(given):,} characters" if len(given) > MOST_SEED_CHARACTERS else repr(given)
+        raise UsageError("--seed", found, f"a whole number or words of at most {MOST_SEED_CHARACTERS} printable characters on one line")
     return Seed(secrets.token_hex(SEED_BITS // 8), "drawn") if given is None else Seed(given.strip(), "given")
 
 
@@ -67,12 +70,13 @@ class Commitment:
     """A line of the ledger that stood on disk before the first trial: which seed and plan, and for which checker.
 
     `attempt` counts the different commitments of a ledger so far, this one among them. `is_fresh` False: this seed was drawn from before,
-    by another checker or to another plan, so no bound may be claimed.
+    by another checker or to another plan, so no bound may be claimed. `notes` is what was found in the ledger and has to be told.
     """
 
     value: str
     attempt: int
     is_fresh: bool
+    notes: tuple[str, ...] = ()
 
 
 def write_commitment(
@@ -84,6 +88,7 @@ def write_commitment(
     then it may be run, and claims nothing. The same seed, plan and checker again is the same certificate.
     """
     path = folder / LEDGER
+    notes = _find_torn_line(path)
     former = [_read_line(path, number, row) for number, row in enumerate(read_rows(path) if path.exists() else (), start=1)]
     own = [row for row in former if row["subject"] == subject]
     value = seed.commit(plan)
@@ -103,10 +108,22 @@ def write_commitment(
         with Appender(path) as ledger:
             ledger.add(row)
     listed = list(dict.fromkeys((each["commitment"], each["checker_digest"]) for each in (*own, row)))
-    return Commitment(value, 1 + listed.index((value, checker_digest)), not is_regression)
+    return Commitment(value, 1 + listed.index((value, checker_digest)), not is_regression, notes)
+
+
+def _find_torn_line(path: Path) -> tuple[str, ...]:
+    """What has to be said of a last line that a crash cut: it is dropped, and nobody can tell which seed it was."""
+    try:
+        raw = path.read_bytes() if path.exists() else b""
+    except OSError as problem:
+        raise StoreError(str(path), f"cannot be read ({problem.strerror})", do="Choose another --out.") from None
+    torn = raw[raw.rfind(b"\n") + 1 :]
+    if not torn:
+        return ()
+    return (f"{path}: its last line was cut off after {len(torn)} bytes and is dropped; no trial is drawn before its line is whole",)
 
 
 def _read_line(path: Path, number: int, row: Any) -> Mapping[str, Any]:
-    if not isinstance(row, dict) or any(name not in row for name in _KEYS):
+    if not isinstance(row, dict) or not all(isinstance(row.get(name), dict if name == "plan" else str) for name in _KEYS):
         raise StoreError(f"{path}, line {number}", "not a commitment", f"{', '.join(_KEYS)} are expected", do="Choose another --out.")
     return row

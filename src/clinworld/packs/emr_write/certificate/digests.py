@@ -20,6 +20,7 @@ _CHECKER = (
     "checker/*",
     "actions.py",
     "report.py",
+    "strict_json.py",
     "episode.py",
     *(f"store/{name}.py" for name in ("layout", "oracle", "protocol", "references", "rows", "server", "sqlite")),
     "store/tables.sql",

@@ -6,15 +6,20 @@ from pathlib import Path
 
 from clinworld.core.text import Labels, Language, load_labels
 from clinworld.packs.emr_write.certificate.bounds import lower_bound, print_down, print_up
+from clinworld.packs.emr_write.certificate.check import Checked
 from clinworld.packs.emr_write.certificate.shape import CertificateFile, Independence, Share
 
 HERE = Path(__file__).parent
 _DIGESTS = ("checker_digest", "contract_digest", "generator_digest", "corpus_digest", "code_version")
 
 
-def explain_certificate(certificate: CertificateFile, language: Language) -> str:
-    """The page, as Markdown."""
-    return _Page(certificate, language).write()
+def explain_certificate(checked: Checked, language: Language) -> str:
+    """The page, as Markdown. Says first whether the file is as it says; of counts that cannot be, nothing more."""
+    page = _Page(checked.certificate, language)
+    found = "; ".join(checked.bad)
+    if not checked.is_possible:
+        return "\n\n".join((page.title(), page.say("checked_impossible", found=found))) + "\n"
+    return page.write(page.say("checked_bad", found=found) if checked.bad else page.say("checked_good"))
 
 
 class _Page:
@@ -28,9 +33,13 @@ class _Page:
     def say(self, label: str, **values: object) -> str:
         return self.labels.say(label, self.language, **values)
 
-    def write(self) -> str:
+    def title(self) -> str:
+        return "# " + self.say(f"title_{self.certificate.kind}", subject=self.certificate.subject)
+
+    def write(self, state: str) -> str:
         blocks = [
-            "# " + self.say(f"title_{self.certificate.kind}", subject=self.certificate.subject),
+            self.title(),
+            state,
             self.say("warning"),
             self._summary(),
             self._paid(),

@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from clinworld.core.canary import CANARY
 from clinworld.core.digest import digest_value
 from clinworld.core.errors import StoreError, nearest_match
@@ -32,7 +34,7 @@ from clinworld.packs.emr_write.certificate.export import show_trial
 from clinworld.packs.emr_write.certificate.measure import Judge, Judged, count_trials, open_store
 from clinworld.packs.emr_write.certificate.published import draw_published
 from clinworld.packs.emr_write.search.corpus import read_corpus
-from clinworld.packs.emr_write.search.score_checker import show_case
+from clinworld.packs.emr_write.search.score_checker import list_shown, show_case
 from clinworld.packs.emr_write.store.rows import encode_json
 
 CASES, TRIALS = "cases.jsonl", "trials.jsonl"
@@ -54,8 +56,15 @@ def certify_verdicts(
 
     Raises StoreError for a trial left out, one there is not, or a verdict that is none of true, false and null.
     """
+    if not name.isprintable():
+        raise StoreError("name", repr(name[:40]), "printable characters on one line", do="Give the checker a plain name.")
     if len(name) > MOST_NAME:
         raise StoreError("name", f"{len(name):,} characters", f"at most {MOST_NAME}", do="Give the checker a short name.")
+    for trial, verdict in paid.items():
+        if verdict is not None and not isinstance(verdict, bool):
+            raise StoreError(f"paid, {trial[:40]!r}", repr(verdict)[:80], "true, false, or null for unscored is expected")
+        if not trial.isascii():
+            raise StoreError("paid", f"no trial {trial[:40]!r} under this seed and plan", do="Export again.")
     folder = make_folder(out / SUBJECT)
     identity = digest_value({"name": name, "paid": dict(paid)}, length=32)
     judge, waiting = _judge_from(paid)
@@ -84,10 +93,7 @@ def _judge_from(paid: Mapping[str, Any]) -> tuple[Judge, dict[str, Any]]:
             raise StoreError(
                 "paid", f"trial {trial.trial_id!r} has no verdict", "each trial has one", do="Export again with the same seed."
             )
-        verdict = waiting.pop(trial.trial_id)
-        if verdict is not None and not isinstance(verdict, bool):
-            raise StoreError(f"paid, {trial.trial_id}", repr(verdict)[:80], "true, false, or null for unscored is expected")
-        return Judged(verdict)
+        return Judged(waiting.pop(trial.trial_id))
 
     return judge, waiting
 
@@ -95,12 +101,13 @@ def _judge_from(paid: Mapping[str, Any]) -> tuple[Judge, dict[str, Any]]:
 def export_corpora(out: Path, plan: Plan, seed: Seed, knowledge: Knowledge, *, advance: Advance = lambda: None) -> tuple[Path, int, int]:
     """Write what a checker may look at: the kept counterexamples, and the trials of a seed. Where, and how many lines of each.
 
-    Neither says what is right, and no line names its family; the canary stands first.
+    Neither says what is right, and no id and no place in the order names a family; the canary stands first.
     """
     folder = make_folder(out / SUBJECT / "exported")
     with closing(open_store(plan.store)) as store, hold_lock(folder):
-        cases = _write(folder / CASES, (show_case(store, line) for line in read_corpus()))
+        cases = _write(folder / CASES, (show_case(store, line) for line in list_shown()))
         trials = _write(folder / TRIALS, (show_trial(store, trial) for trial in _draw_all(plan, seed, knowledge, advance)))
+        _sort_lines(folder / TRIALS, "trial")
     return folder, cases, trials
 
 
@@ -116,6 +123,25 @@ def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     return count
 
 
+def _sort_lines(path: Path, key: str) -> None:
+    """Put the lines of a file in the order of their ids; the first stays. Trials are drawn family by family, which must not show."""
+    try:
+        with open(path, "rb") as file:
+            places, first = [], file.readline()
+            at = len(first)
+            for line in file:
+                places.append((orjson.loads(line)[key], at, len(line)))
+                at += len(line)
+            with open(path.with_suffix(".sorted"), "wb") as ordered:
+                ordered.write(first)
+                for _, start, length in sorted(places):
+                    file.seek(start)
+                    ordered.write(file.read(length))
+        path.with_suffix(".sorted").replace(path)
+    except OSError as problem:
+        raise StoreError(str(path), f"cannot be written ({problem.strerror})", do="Choose another --out.") from None
+
+
 def _draw_all(plan: Plan, seed: Seed, knowledge: Knowledge, advance: Advance) -> Iterator[Trial]:
     for trial in draw_published(seed.value):
         advance()
@@ -127,4 +153,4 @@ def _draw_all(plan: Plan, seed: Seed, knowledge: Knowledge, advance: Advance) ->
 
 def is_about_cases(paid: Mapping[str, Any]) -> bool:
     """True for verdicts on the kept counterexamples, False for verdicts on trials."""
-    return any(line.case.case_id in paid for line in read_corpus())
+    return any(line.shown_id in paid for line in read_corpus())

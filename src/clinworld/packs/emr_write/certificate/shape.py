@@ -1,4 +1,4 @@
-"""The form of certificate.json: closed, so that a file with a key of its own is no certificate.
+"""The form of certificate.json: closed and whole, so that a file with a key of its own, or without one of these, is no certificate.
 
 A share is a count out of trials with its bounds. Bounds are None where none may be claimed. Digests are hex, cut to the length written.
 """
@@ -14,11 +14,12 @@ Claim = Literal["bound", "regression"]
 Count = Annotated[int, Field(ge=0, le=10**9)]
 Chance = Annotated[float, Field(ge=0, le=1)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{12,64}$")]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
+Update = Annotated[int, Field(ge=0, le=10**12)]
 
 
 class _Closed(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Share(_Closed):
@@ -31,20 +32,20 @@ class Share(_Closed):
     name: Name
     count: Count
     trials: Annotated[int, Field(ge=1, le=10**9)]
-    unscored: Count = 0
-    other_outcome: Count = 0
-    distinct: Count | None = None
-    bound: Chance | None = None
-    bound_simultaneous: Chance | None = None
-    bound_distinct: Chance | None = None
-    witnesses: dict[str, Count] = Field(default_factory=dict)
+    unscored: Count
+    other_outcome: Count
+    distinct: Count | None
+    bound: Chance | None
+    bound_simultaneous: Chance | None
+    bound_distinct: Chance | None
+    witnesses: Annotated[dict[Name, Count], Field(max_length=100)]
 
 
 class Dependence(_Closed):
     """The bound over all families when trials of one template are correlated by `rho`."""
 
     rho: Chance
-    effective: Annotated[int, Field(ge=1)]
+    effective: Annotated[int, Field(ge=1, le=10**12)]
     bound: Chance
 
 
@@ -57,7 +58,7 @@ class Independence(_Closed):
     over: Name
     clusters: list[tuple[Count, Count]]
     distinct: Count | None
-    correlation: float | None
+    correlation: Annotated[float, Field(ge=-(10**9), le=1)] | None
     dependence: list[Dependence]
 
 
@@ -65,9 +66,9 @@ class SeedShown(_Closed):
     """The seed, or None for one that is kept back, and the digest that stood on disk before the first trial."""
 
     source: Literal["drawn", "given", "file"]
-    value: str | None
+    value: Name | None
     commitment: Digest
-    attempt: Annotated[int, Field(ge=1)]
+    attempt: Annotated[int, Field(ge=1, le=10**9)]
 
 
 class Signature(_Closed):
@@ -94,24 +95,24 @@ class CertificateFile(_Closed):
     issuer: Literal["self_signed"]
     claim: Claim
     epsilon: Chance | None
-    delta: Annotated[float, Field(gt=0, lt=1)]
+    delta: Annotated[float, Field(ge=1e-9, lt=1)]
     threshold: Chance
     corpus_digest: Digest
     checker_digest: Digest
     contract_digest: Digest
     generator_digest: Digest
     code_version: Name
-    issued_at_update: Count
-    expires_at_update: Count
+    issued_at_update: Update
+    expires_at_update: Update
     seed: SeedShown
-    plan: dict[str, int | str]
-    left_out: Count = 0
+    plan: Annotated[dict[Name, Count | Name], Field(max_length=20)]
+    left_out: Count
     families: Annotated[list[Share], Field(min_length=1)]
     right: Annotated[list[Share], Field(min_length=1)]
-    advantage: float | None
+    advantage: Annotated[float, Field(ge=-1, le=1)] | None
     pooled: Share | None
     independence: list[Independence]
     published: list[Share]
     baselines: list[Share]
     digest: Digest
-    signature: Signature | None = None
+    signature: Signature | None

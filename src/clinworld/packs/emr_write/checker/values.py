@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -22,7 +22,12 @@ from clinworld.packs.emr_write.store.references import resolve_reference
 from clinworld.packs.emr_write.store.rows import decode_json
 
 HERE = Path(__file__).parent
-_INSTANT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,12})?(Z|[+-]\d\d:\d\d)")
+# FHIR's instant. [0-9] and never \d, which takes the digits of every script.
+_INSTANT = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])"
+    r"(?:\.([0-9]+))?"
+    r"(?:Z|([+-])(?:(0[0-9]|1[0-3]):([0-5][0-9])|14:00))"
+)
 _QUANTITY = frozenset(("value", "unit", "code", "system", "comparator"))
 _UNIT_KEYS = ("unit", "code")
 
@@ -181,16 +186,19 @@ def _read_amount(quantity: Mapping[str, Any]) -> tuple[str, Fraction] | None:
     return None if unit is None else (unit[0], Fraction(value) * unit[1])
 
 
-def _read_moment(text: str) -> tuple[datetime, Fraction] | None:
-    """The moment of an instant with an offset, seconds and their fraction apart; None for anything else."""
+def _read_moment(text: str) -> tuple[int, str] | None:
+    """The moment of an instant: seconds, and the digits of their fraction. None for what is no instant of FHIR's form.
+
+    A second 60 and a day no month has are no moment; such a text is equal to itself alone.
+    """
     match = _INSTANT.fullmatch(text)
     if not match:
         return None
+    clock, fraction, sign, hours, minutes = match.groups()
     try:
-        moment = datetime.fromisoformat(match[1])
-        if match[3] != "Z":
-            offset = timedelta(hours=int(match[3][1:3]), minutes=int(match[3][4:6]))
-            moment = moment - offset if match[3][0] == "+" else moment + offset
-    except (ValueError, OverflowError):
+        moment = datetime.fromisoformat(clock)
+    except ValueError:
         return None
-    return moment, Fraction(match[2] or 0)
+    offset = 0 if sign is None else 60 * (60 * int(hours or 14) + int(minutes or 0))
+    seconds = 86400 * moment.toordinal() + 3600 * moment.hour + 60 * moment.minute + moment.second
+    return seconds + (offset if sign == "-" else -offset), (fraction or "").rstrip("0")

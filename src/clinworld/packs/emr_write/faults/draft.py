@@ -15,7 +15,7 @@ from clinworld.packs.emr_write.store.protocol import SeedRow
 from clinworld.packs.emr_write.tasks.task import Task, gold_actions, write_report
 
 _TEXTS = ("note", "text", "lname", "description")
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)")
+_INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})")
 
 # Where a value stands: the number of its action, "fields", then keys and positions.
 Place = tuple[str | int, ...]

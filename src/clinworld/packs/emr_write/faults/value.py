@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -25,6 +25,7 @@ from clinworld.packs.emr_write.faults.draft import (
 from clinworld.packs.emr_write.store.references import BASE_URL
 
 _NO_BREAK, _ZERO_WIDTH = "\u00a0", "\u200b"
+_FOREIGN_DIGITS = {ord(str(digit)): chr(ord("\N{ARABIC-INDIC DIGIT ZERO}") + digit) for digit in range(10)}
 
 
 def _edit(draft: Draft, is_it: Callable[[Place, Any], bool], edit: Callable[[Any], Any]) -> Draft:
@@ -147,6 +148,26 @@ def same_instant_elsewhere(draft: Draft) -> Draft:
     return _edit(draft, is_instant, lambda text: datetime.fromisoformat(text).astimezone(UTC).isoformat().replace("+00:00", "Z"))
 
 
+def offset_there_is_not(draft: Draft) -> Draft:
+    """The same instant by arithmetic, with an offset that no time zone has."""
+
+    def shift(text: str) -> str:
+        local = datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None) + timedelta(hours=99, minutes=99)
+        return f"{local.isoformat()}+99:99"
+
+    return _edit(draft, is_instant, shift)
+
+
+def foreign_digits_in_offset(draft: Draft) -> Draft:
+    """The right instant with the digits of its offset in another script."""
+
+    def respell(text: str) -> str:
+        whole = datetime.fromisoformat(text).isoformat()
+        return whole[:19] + whole[19:].translate(_FOREIGN_DIGITS)
+
+    return _edit(draft, is_instant, respell)
+
+
 def code_against_text(draft: Draft) -> Draft:
     """The right words with the code of something else."""
     return _edit(draft, is_coding, lambda coding: {**coding, "code": coding["code"][::-1] + "0"})
@@ -220,6 +241,8 @@ FAULTS: Mapping[str, Callable[[Draft], Draft]] = {
         other_offset,
         no_offset,
         same_instant_elsewhere,
+        offset_there_is_not,
+        foreign_digits_in_offset,
         code_against_text,
         second_coding,
         other_display,

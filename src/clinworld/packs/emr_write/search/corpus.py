@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from clinworld.core.canary import CANARY
+from clinworld.core.digest import digest_value
 from clinworld.core.errors import StoreError, allowed_values
 from clinworld.packs.emr_write.checker.verdict import ALL_RULES, OUTCOMES, Outcome, Verdict
 from clinworld.packs.emr_write.checker.witnesses import WITNESSES
@@ -38,6 +39,11 @@ class Line:
     def is_right(self) -> bool:
         """True when the case is to be paid."""
         return self.outcome == "verified"
+
+    @property
+    def shown_id(self) -> str:
+        """The name under which somebody else's checker sees the case; it says neither fault nor letters."""
+        return digest_value(["kept case", self.case.case_id], length=12)
 
     def as_row(self) -> dict[str, Any]:
         """The line as JSON values."""

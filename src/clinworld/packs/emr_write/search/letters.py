@@ -37,7 +37,7 @@ def spell_flat(task: Task) -> Letters:
 
 
 def spell_order(task: Task) -> Letters:
-    """Seventeen actions on an order: right ones written in other ways, wrong ones that look right, and what happens to them later."""
+    """Nineteen actions on an order: right ones written in other ways, wrong ones that look right, and what happens to them later."""
     gold, table = draft_gold(task), task.spec.records[0].collection
     new = {"op": "update", "collection": table, "full_url": _NAME}
     seed = {"op": "update", "collection": "patient_data", "id": neighbour(gold).row_id}
@@ -46,6 +46,8 @@ def spell_order(task: Task) -> Letters:
         "gold_keyed": {**_create(gold), "key": "write-1"},
         "other_unit_same_amount": _create(gold, "same_amount_in_other_unit"),
         "other_zone_same_instant": _create(gold, "same_instant_elsewhere"),
+        "offset_there_is_not": _create(gold, "offset_there_is_not"),
+        "foreign_digits": _create(gold, "foreign_digits_in_offset"),
         "whole_address": _create(gold, "absolute_references"),
         "with_its_name": _create(gold, "right_display"),
         "to_be_done": _create(gold, "marked_to_be_done"),

@@ -1,6 +1,7 @@
 """A checker of somebody else's, scored on our corpus: what it pays that is wrong, and what it refuses that is right.
 
-`export_cases` gives what a checker may look at; its verdicts come back as `{"name": …, "paid": {case: true or false}}`.
+`export_cases` gives what a checker may look at, under ids and in an order that say nothing; its verdicts come back as
+`{"name": …, "paid": {id: true, false, or null for unscored}}`.
 """
 
 import json
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clinworld.core.errors import StoreError, allowed_values, nearest_match
+from clinworld.core.errors import StoreError, nearest_match
 from clinworld.core.tables import read_text
 from clinworld.packs.emr_write.search.cases import build_case, observe_case
 from clinworld.packs.emr_write.search.corpus import CORPUS, Line, read_corpus
@@ -22,17 +23,22 @@ class Verdicts:
     """What a checker paid, by case."""
 
     name: str
-    paid: Mapping[str, bool]
+    paid: Mapping[str, bool | None]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckerScore:
-    """`paid_wrong` and `refused_right` are cases; the counts are what they are out of. Unscored cases count as wrong when they are paid."""
+    """`paid_wrong` and `refused_right` are cases in words; the counts are what they are out of.
+
+    Unscored cases count as wrong when they are paid. A right case that the checker left unscored was not paid and stands in
+    `refused_right`; `unscored` counts what it left unscored on either side.
+    """
 
     paid_wrong: tuple[str, ...]
     refused_right: tuple[str, ...]
     wrong: int
     right: int
+    unscored: int = 0
 
     @property
     def is_sound(self) -> bool:
@@ -45,7 +51,8 @@ class CheckerScore:
             f"{len(self.paid_wrong)} of {self.wrong} wrong cases paid",
             f"{len(self.refused_right)} of {self.right} right cases refused",
         )
-        return [paid, *(f"  {case}" for case in self.paid_wrong), refused, *(f"  {case}" for case in self.refused_right)]
+        unscored = f"{self.unscored} of {self.wrong + self.right} cases left unscored"
+        return [paid, *(f"  {case}" for case in self.paid_wrong), refused, *(f"  {case}" for case in self.refused_right), unscored]
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -56,7 +63,9 @@ def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_verdicts(path: Path) -> Verdicts:
-    """The verdicts in a file. Raises StoreError for anything but a name and booleans by case."""
+    """The verdicts in a file. Raises StoreError for anything but a name and an object of verdicts by id."""
+    if not path.exists():
+        raise StoreError(str(path), "no such file", do="Check the path.")
     text = read_text(path, StoreError)
     try:
         value = json.loads(text, object_pairs_hook=_read_object)
@@ -67,32 +76,42 @@ def read_verdicts(path: Path) -> Verdicts:
     if not isinstance(value, dict) or sorted(value) != ["name", "paid"]:
         found = ", ".join(value) if isinstance(value, dict) else type(value).__name__
         raise StoreError(path.name, f"keys {found}", "exactly name and paid are expected")
-    if not isinstance(value["name"], str) or not value["name"]:
-        raise StoreError(f"{path.name}, name", repr(value["name"]), "a text is expected")
+    if not isinstance(value["name"], str) or not value["name"] or not value["name"].isprintable():
+        raise StoreError(f"{path.name}, name", repr(value["name"])[:80], "a text is expected, printable and on one line")
     if not isinstance(value["paid"], dict):
         raise StoreError(f"{path.name}, paid", type(value["paid"]).__name__, "an object of booleans by case is expected")
     return Verdicts(value["name"], value["paid"])
 
 
-def score(verdicts: Mapping[str, bool], *, corpus: Path = CORPUS) -> CheckerScore:
-    """The verdicts against the corpus. Raises StoreError for a case there is not, one left out, or a verdict that is not true or false."""
-    lines = {line.case.case_id: line for line in read_corpus(corpus)}
-    for name, is_paid in verdicts.items():
+def score(verdicts: Mapping[str, bool | None], *, corpus: Path = CORPUS) -> CheckerScore:
+    """The verdicts against the corpus, by the ids of the exported cases.
+
+    Raises StoreError for a case there is not, one left out, or a verdict that is none of true, false and null.
+    """
+    lines = {line.shown_id: line for line in read_corpus(corpus)}
+    for name, verdict in verdicts.items():
         if name not in lines:
-            raise StoreError("paid", f"no case {name!r}", allowed_values(lines), nearest=nearest_match(name, lines))
-        if not isinstance(is_paid, bool):
-            raise StoreError(f"paid, {name}", repr(is_paid), "true or false is expected")
+            nearest = nearest_match(name, lines)
+            raise StoreError("paid", f"no case {name!r}", "ids of the exported cases", nearest=nearest, do="Export again.")
+        if verdict is not None and not isinstance(verdict, bool):
+            raise StoreError(f"paid, {name}", repr(verdict)[:80], "true, false, or null for unscored is expected")
     if missing := [name for name in lines if name not in verdicts]:
         raise StoreError("paid", f"{len(missing)} of {len(lines)} cases without a verdict, first {missing[0]!r}", do="Give each case one.")
     wrong = [name for name, line in lines.items() if not line.is_right]
     right = [name for name, line in lines.items() if line.is_right]
-    paid_wrong = tuple(name for name in wrong if verdicts[name])
-    return CheckerScore(paid_wrong, tuple(name for name in right if not verdicts[name]), len(wrong), len(right))
+    paid_wrong = tuple(lines[name].case.case_id for name in wrong if verdicts[name])
+    refused_right = tuple(lines[name].case.case_id for name in right if not verdicts[name])
+    return CheckerScore(paid_wrong, refused_right, len(wrong), len(right), sum(verdict is None for verdict in verdicts.values()))
+
+
+def list_shown(corpus: Path = CORPUS) -> list[Line]:
+    """The kept cases in the order in which they are exported: by their ids."""
+    return sorted(read_corpus(corpus), key=lambda line: line.shown_id)
 
 
 def export_cases(store: Store, path: Path, *, corpus: Path = CORPUS) -> int:
     """Write what a checker may look at, one line a case, without the outcome; how many lines."""
-    rows = [show_case(store, line) for line in read_corpus(corpus)]
+    rows = [show_case(store, line) for line in list_shown(corpus)]
     path.write_text("".join(encode_json(row) + "\n" for row in rows), encoding="utf-8")
     return len(rows)
 
@@ -111,7 +130,7 @@ def show_case(store: Store, line: Line) -> dict[str, Any]:
     ]
     decision = task.spec.decision
     return {
-        "case": line.case.case_id,
+        "case": line.shown_id,
         "prompt": task.prompt,
         "now": task.now,
         "wanted": record,

@@ -4,22 +4,23 @@ Every write goes through the store behind it, so what is kept, and the verdict o
 FHIR server: resources are rows of this system, search is by equal keys, and PATCH replaces the elements it names.
 """
 
-import json
+import re
 import threading
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from clinworld.packs.emr_write.actions import Action, Op, Row
 from clinworld.packs.emr_write.store.layout import Layout, load_layout
 from clinworld.packs.emr_write.store.protocol import OracleUnreadable, Reading, Reply, Store
 from clinworld.packs.emr_write.store.rows import encode_json, is_live
+from clinworld.packs.emr_write.strict_json import BadJson, is_whole, read_value
 
 HOST, BASE = "127.0.0.1", "/fhir"
 MAX_BODY, MAX_ENTRIES, MAX_FOUND = 4 * 1024 * 1024, 500, 100
 _METHODS: Mapping[str, Op] = {"POST": "create", "PATCH": "update", "PUT": "update", "DELETE": "delete"}
+_LENGTH = re.compile("[0-9]{1,18}")
 Answer = tuple[int, dict[str, str], Any]  # status, headers, body
 _JSON = "application/fhir+json; charset=utf-8"
 
@@ -67,7 +68,7 @@ class Facade:
                 return 503, {}, tell_outcome(503, problem.found)
 
     def _route(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        split = urlsplit(target)
+        split = _split(target)
         if split.path != BASE and not split.path.startswith(BASE + "/"):
             raise Unacceptable(404, f"no {split.path}")
         steps = [unquote(step) for step in split.path.removeprefix(BASE).split("/") if step]
@@ -108,7 +109,7 @@ class Facade:
         request = entry.get("request") if isinstance(entry, dict) else None
         if not isinstance(request, dict) or not isinstance(request.get("url"), str) or request.get("method") not in _METHODS:
             raise Unacceptable(400, "an entry has a request with method and url")
-        split = urlsplit(request["url"])
+        split = _split(request["url"])
         steps = [unquote(step) for step in split.path.split("/") if step]
         if not 1 <= len(steps) <= 2 or steps[0] not in self.layout.writable():
             raise Unacceptable(400, f"no place {request['url']!r}")
@@ -129,7 +130,7 @@ class Facade:
             where,
             action.key,
             action.if_version,
-            absent or action.if_none_exist,
+            action.if_none_exist if absent is None else absent,
         )
 
     def _replace_whole(self, action: Action) -> Action:
@@ -210,7 +211,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         length = self.headers.get("Content-Length", "0")
-        if not length.isdigit() or int(length) > MAX_BODY:
+        if not _LENGTH.fullmatch(length) or int(length) > MAX_BODY:
             self.close_connection = True
             answered: Answer = (413, {}, tell_outcome(413, f"more than {MAX_BODY:,} bytes"))
         else:
@@ -241,7 +242,8 @@ def make_action(method: str, steps: Sequence[str], fields: Any, headers: Mapping
     fields = {name: value for name, value in fields.items() if name != "resourceType"}
     version = headers.get("if-match")
     if version is not None:
-        version = version.removeprefix("W/").strip('"')
+        version = version.removeprefix("W/")
+        version = version[1:-1] if len(version) > 1 and version[0] == version[-1] == '"' else version
     absent = headers.get("if-none-exist")
     where = _read_condition(absent) if absent is not None else None
     return Action(op, steps[0], fields, row_id, key=headers.get("idempotency-key"), if_version=version, if_none_exist=where)
@@ -260,23 +262,25 @@ def _read_condition(text: str) -> dict[str, Any]:
     return found
 
 
-def read_body(body: bytes) -> Any:
-    """JSON with exact numbers. Raises Unacceptable for anything else, a key that stands twice included."""
+def _split(target: str) -> SplitResult:
+    """The parts of an address. Raises Unacceptable for one that is none, or names what no database can hold."""
     try:
-        return json.loads(body, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_read_pairs)
-    except (ValueError, RecursionError, ArithmeticError) as problem:
-        raise Unacceptable(400, f"not JSON ({problem})") from None
+        split = urlsplit(target)
+    except ValueError as problem:
+        raise Unacceptable(400, f"no address ({problem})") from None
+    if not is_whole(unquote(target)):
+        raise Unacceptable(400, "half a character or a NUL")
+    return split
 
 
-def _refuse(text: str) -> Any:
-    raise ValueError(f"{text} is no number")
-
-
-def _read_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError("a key that stands twice")
-    return value
+def read_body(body: bytes) -> Any:
+    """JSON as a report's is read: strict, bounded, with exact numbers. Raises Unacceptable for anything else."""
+    try:
+        return read_value(body.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise Unacceptable(400, "not UTF-8") from None
+    except BadJson as bad:
+        raise Unacceptable(400, str(bad)) from None
 
 
 def show_resource(collection: str, row: Row) -> dict[str, Any]:

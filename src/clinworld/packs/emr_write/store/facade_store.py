@@ -35,7 +35,7 @@ class FacadeStore:
         """Send the actions. Raises OracleUnreadable when the system does not answer."""
         if not actions:
             return ()
-        if len(actions) == 1 and not is_atomic and actions[0].full_url is None and actions[0].where is None:
+        if len(actions) == 1 and not is_atomic and _fits_headers(actions[0]):
             return (self._send_one(actions[0]),)
         entries = [_make_entry(action) for action in actions]
         bundle = {"resourceType": "Bundle", "type": "transaction" if is_atomic else "batch", "entry": entries}
@@ -88,6 +88,13 @@ class FacadeStore:
         if reply.status == 503:
             raise _broken(_diagnose(json.loads(text)))
         return reply.status, {name.lower(): each for name, each in reply.getheaders()}, json.loads(text)
+
+
+def _fits_headers(action: Action) -> bool:
+    """True for a write whose every condition can be said in headers as it is; what cannot goes into the body of a bundle."""
+    told = [text for text in (action.key, action.if_version) if text is not None]
+    is_plain = all(text.isascii() and text.isprintable() and text == text.strip() for text in told)
+    return is_plain and action.full_url is None and action.where is None and action.if_none_exist != {}
 
 
 def _make_entry(action: Action) -> dict[str, Any]:

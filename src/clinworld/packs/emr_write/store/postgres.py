@@ -52,7 +52,7 @@ class _Connection:
         text = sql.replace("%", "%%").replace("?", "%s") if values else sql
         try:
             cursor = self.raw.execute(text, tuple(values) or None)
-        except self.driver.errors.IntegrityError as problem:
+        except (self.driver.errors.IntegrityError, self.driver.errors.DataError, UnicodeError) as problem:  # values no row can hold
             raise ConstraintBroken(str(problem)) from None
         return (cursor.fetchall() if cursor.description else []), cursor.rowcount
 
@@ -155,7 +155,7 @@ class PostgresStore:
                 faults.append(("changes_unexplained", {"place": "Journal", "expected": explained, "found": made}))
             if is_full:
                 faults += self._oracle.compare_all(self._digests, self._base.seq)
-        except (self._driver.Error, KeyError, ValueError) as problem:
+        except (self._driver.Error, ConstraintBroken, KeyError, ValueError) as problem:
             raise _broken(problem) from None
         return Reading(reading.changes, reading.journal, reading.near, reading.pending, reading.clock, tuple(faults))
 

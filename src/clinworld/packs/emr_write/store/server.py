@@ -13,8 +13,10 @@ from clinworld.packs.emr_write.store.layout import UNDECLARED, WRITE_KEY, Layout
 from clinworld.packs.emr_write.store.protocol import Reply
 from clinworld.packs.emr_write.store.references import find_references, place_references
 from clinworld.packs.emr_write.store.rows import decode_json, encode_json, encode_row
+from clinworld.packs.emr_write.strict_json import BadJson, check_whole
 
 SOURCE = "record_system"
+MOST_MATCHED = 200  # rows that one write may find by their values; a write to more is refused whole
 _KEY_TYPES = {"patientId": "Patient", "encounterId": "Encounter"}
 
 
@@ -92,6 +94,11 @@ class RecordServer:
 
     def _apply_named(self, action: Action) -> Reply:
         """Do an action; what it calls its row is then the row that was made, or made before under its key, or found by its condition."""
+        try:  # a client of another face than the report's may send what no database can hold
+            named = [action.row_id, action.full_url, action.key, action.if_version]
+            check_whole([*named, action.fields, action.where, action.if_none_exist])
+        except BadJson as bad:
+            raise Refused(400, str(bad)) from None
         reply = self._apply_keyed(action)
         if action.op == "create" and action.full_url is not None and reply.row_id:
             self._urls[action.full_url] = f"{action.collection}/{reply.row_id}"
@@ -136,9 +143,9 @@ class RecordServer:
 
     def _create(self, action: Action) -> Reply:
         if action.if_none_exist is not None:
-            found = self._find(action.collection, action.if_none_exist)
+            found = self._find(action.collection, action.if_none_exist, most=2)
             if len(found) > 1:
-                raise Refused(412, f"{len(found)} rows match")
+                raise Refused(412, "more than one row matches")
             if found:
                 return Reply(200, found[0]["id"], "there already")
         raw = self._encode(action.collection, action.fields)
@@ -205,7 +212,10 @@ class RecordServer:
             if kind != action.collection:
                 raise Refused(404, f"no row {action.full_url!r}")
         if row_id is None:
-            found = self._find(action.collection, {} if action.where == "*" or action.where is None else action.where)
+            values = {} if action.where == "*" or action.where is None else action.where
+            found = self._find(action.collection, values, most=MOST_MATCHED + 1)
+            if len(found) > MOST_MATCHED:
+                raise Refused(413, f"more than {MOST_MATCHED} rows match")
         else:
             found = self._select(action.collection, '"id" = ?', (row_id,))
         if action.op == "delete":
@@ -214,7 +224,8 @@ class RecordServer:
             raise Refused(404, "no such row")
         return found
 
-    def _find(self, collection: str, values: Row) -> list[dict[str, Any]]:
+    def _find(self, collection: str, values: Row, *, most: int) -> list[dict[str, Any]]:
+        """Live rows that hold these values by their ids, at most so many."""
         columns = self.layout.fields[collection]
         for name in values:
             if name not in columns:
@@ -222,12 +233,13 @@ class RecordServer:
         self._check_texts(collection, values)
         raw = encode_row(collection, values, self.layout)
         terms = "".join(f' AND "{name}" IS NULL' if text is None else f' AND "{name}" = ?' for name, text in raw.items())
-        return self._select(collection, f"\"deleted\" = '0'{terms}", tuple(text for text in raw.values() if text is not None))
+        texts = tuple(text for text in raw.values() if text is not None)
+        return self._select(collection, f"\"deleted\" = '0'{terms}", texts, most=most)
 
-    def _select(self, collection: str, where: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+    def _select(self, collection: str, where: str, values: Sequence[Any], *, most: int = 1) -> list[dict[str, Any]]:
         names = tuple(self.layout.fields[collection])
         listed = ", ".join(f'"{name}"' for name in names)
-        found = self.sql.query(f'SELECT {listed} FROM "{collection}" WHERE {where} ORDER BY "id"', values)
+        found = self.sql.query(f'SELECT {listed} FROM "{collection}" WHERE {where} ORDER BY "id" LIMIT {most:d}', values)
         return [dict(zip(names, row, strict=True)) for row in found]
 
     def _insert(self, collection: str, raw: Mapping[str, str | None]) -> None:

@@ -35,7 +35,7 @@ class _Connection:
     def query(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         try:
             return self.raw.execute(sql, values).fetchall()
-        except sqlite3.IntegrityError as problem:
+        except (sqlite3.IntegrityError, sqlite3.DataError, UnicodeError, OverflowError) as problem:  # values no row can hold
             raise ConstraintBroken(str(problem)) from None
 
     def begin(self) -> None:
@@ -133,7 +133,7 @@ class SqliteStore:
                 faults.append(("changes_unexplained", {"place": "Journal", "expected": explained, "found": made}))
             if is_full:
                 faults += self._oracle.compare_all(self._read_digests(), self._base.seq)
-        except (sqlite3.Error, KeyError, ValueError) as problem:
+        except (sqlite3.Error, ConstraintBroken, KeyError, ValueError) as problem:
             raise _broken(problem) from None
         return Reading(reading.changes, reading.journal, reading.near, reading.pending, reading.clock, tuple(faults))
 
