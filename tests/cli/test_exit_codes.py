@@ -193,6 +193,7 @@ def test_a_failure_with_json_is_one_document_and_its_message_stays_on_standard_e
         assert ended == document["exit_code"] == code and document["error"] in err and set(document) == {"error", "exit_code"}
 
 
+@pytest.mark.slow
 def test_json_is_one_document_although_the_agent_prints(job, tmp_path):
     command = [sys.executable, "-m", "clinworld", "run", job(), "--agent", "bad_agents:prints", "--json"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "run")}
@@ -322,6 +323,7 @@ def test_a_closed_pipe_ends_quietly():
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_the_command_and_the_module_agree():
     both = [
         subprocess.run([*start, "inputs", "devices"], capture_output=True, text=True).stdout

@@ -114,6 +114,7 @@ def test_every_word_of_a_closed_list_has_a_label_of_its_own(monkeypatch: pytest.
     assert Book(read_package(), "en").word("class", "elbow_antibody") == "elbow antibody", "the control: a class from outside"
 
 
+@pytest.mark.slow
 def test_a_chinese_page_is_chinese_and_an_english_page_english() -> None:
     heads = {language: re.findall(r"^## (.+)$", "".join(pages_in(language).values()), re.MULTILINE) for language in LANGUAGES}
     assert not [head for head in heads["en"] if re.search(r"[\u3400-\u9fff]", head)]
@@ -365,6 +366,7 @@ def test_a_file_or_a_link_is_no_folder_for_pages(tmp_path: Path) -> None:
         write_pages(tmp_path / "file" / "below", FEW)
 
 
+@pytest.mark.slow
 def test_the_command_writes_all_pages_in_three_seconds_and_says_how_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     began = time.process_time()
     assert main(["inputs", "--pages", str(tmp_path / "pages"), "--language", "zh", "--json"]) == 0
