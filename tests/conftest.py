@@ -3,10 +3,13 @@
 import os
 import shutil
 import tempfile
+from zlib import crc32
 
 import pytest
 
 from clinworld.core.settings import CACHE_VARIABLE
+
+KEPT_ROWS = 4  # one of so many
 
 _CACHE = tempfile.mkdtemp(prefix="clinworld-cache-")
 os.environ[CACHE_VARIABLE] = _CACHE
@@ -18,3 +21,11 @@ def pytest_unconfigure() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="print the golden worlds again instead of comparing them")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test that goes over the rows of a large table a quarter runs by default, the same each time, and the rest in the slow tier."""
+    for item in items:
+        if item.get_closest_marker("rows") and hasattr(item, "callspec") and crc32(item.nodeid.encode()) % KEPT_ROWS:
+            item.add_marker(pytest.mark.slow)

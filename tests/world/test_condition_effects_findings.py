@@ -12,6 +12,8 @@ from clinworld.schema.record import PARTS, FindingResult
 from clinworld.world.build import build_world
 from clinworld.world.condition_findings import Examined, Unavailable, derive_findings, find_result, find_test, follow
 
+pytestmark = pytest.mark.rows
+
 DAY = 84
 
 

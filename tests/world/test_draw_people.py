@@ -28,6 +28,8 @@ from clinworld.world.draw_people import (
 from clinworld.world.job_file import read_job
 from clinworld.world.presenting import fits, list_presentations
 
+pytestmark = pytest.mark.rows
+
 WOMAN, MAN = Person("F", 60, 64), Person("M", 60, 64)
 PEOPLE = 300
 

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from clinworld.world.history_drugs import has_indication
 from clinworld.world.history_places import PLACES, draw_old_records, draw_slots, find_old_event, render_old_event
 
+pytestmark = pytest.mark.rows
+
 ROWS = KNOWLEDGE.past_events
 HAN = re.compile(r"[\u3400-\u9fff]")
 PERMUTATIONS, FOLDS, RIDGE = 149, 4, 5.0

@@ -19,6 +19,8 @@ from clinworld.schema.premise import PlannedSymptom
 from clinworld.world.look_alikes import choose_look_alikes, explained_symptoms
 from clinworld.world.notes import observe_notes
 
+pytestmark = pytest.mark.rows
+
 RNG = Rng("look-alikes")
 BUSY = EventDensity(7.0, 1.0, 0.5, 0.2)
 PRIMARY = [key for key, row in load_knowledge().conditions.items() if row.is_primary]

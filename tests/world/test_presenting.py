@@ -14,6 +14,8 @@ from clinworld.world.look_alikes import explained_symptoms
 from clinworld.world.notes import count_events, observe_notes
 from clinworld.world.presenting import _is_regular, draw_presenting, fits, list_presentations, tell_presenting
 
+pytestmark = pytest.mark.rows
+
 SPANS = {"hours": (1, 1), "days": (2, 9), "weeks": (14, 49), "months": (60, 300), "years": (400, 1600)}
 
 

@@ -51,13 +51,15 @@ class Cells:
     def maybe_word(self, column: str) -> str:
         """Text, "" when the cell is empty."""
         value = self.values.get(column)
-        if value is None:
+        if not value and value in (None, ""):
             return ""
         if not isinstance(value, str):
             raise self.fail(column, value, "text is expected", do="Put the value in quotes.")
         if len(value) > MOST_CHARACTERS:
             raise self.fail(column, value, f"at most {MOST_CHARACTERS:,} characters", do="Shorten the text.")
-        self._check_seen(column, text := value.strip())
+        text = value.strip()
+        if not (text.isascii() and text.isprintable()):  # few cells; a table has tens of thousands
+            self._check_seen(column, text)
         return text
 
     def id(self, column: str = "id", *, dots: bool = False) -> str:
@@ -80,7 +82,8 @@ class Cells:
                 raise self.fail(column, part, "words are expected, in a list or between |", do="Write the word, or remove its place.")
             if len(part) > MOST_CHARACTERS:
                 raise self.fail(column, part, f"at most {MOST_CHARACTERS:,} characters a word", do="Shorten the word.")
-            self._check_seen(column, part)
+            if not (part.isascii() and part.isprintable()):
+                self._check_seen(column, part)
             if part in seen:
                 raise self.fail(column, part, "each word stands once", do="Remove one of them.")
             seen.add(part)
@@ -88,8 +91,6 @@ class Cells:
 
     def _check_seen(self, column: str, text: str) -> None:
         """Raises KnowledgeError for a text with a character that a reader does not see."""
-        if text.isascii() and text.isprintable():  # most cells; a table has tens of thousands
-            return
         if (unseen := _UNSEEN.search(text)) is not None:
             allowed = f"text of one line that a reader sees whole; this holds U+{ord(unseen[0]):04X}"
             raise self.fail(column, text, allowed, do="Remove the character.")
@@ -110,8 +111,11 @@ class Cells:
 
     def choice(self, column: str, options: Iterable[str], *, empty: bool = False) -> str:
         """One of a closed list; with `empty` also ""."""
-        value = self.maybe_word(column)
+        value = self.values.get(column)
         known = tuple(options)
+        if isinstance(value, str) and value in known:
+            return value
+        value = self.maybe_word(column)
         if value not in known and not (empty and not value):
             raise self.fail(column, value, allowed_values(known, most=30), nearest=nearest_match(value, known))
         return value

@@ -364,7 +364,8 @@ def newest_batch(out: Path, job_id: str, job_digests: Collection[str], *, kin: C
         return None
     raise StampMismatch(
         str(out / job_id),
-        f"the job file has digest {' or '.join(job_digests)}, its newest batch {batches[-1].stamp} was built from {digests[-1] or 'an unknown job'}",
+        f"the job file has digest {' or '.join(job_digests)}, "
+        f"its newest batch {batches[-1].stamp} was built from {digests[-1] or 'an unknown job'}",
         "a batch stands for the job it was built from",
         do="Build again with `clinworld build JOB`, or name the batch with --batch.",
         kind="job_changed",

@@ -33,6 +33,8 @@ from clinworld.packs.emr_write.tasks.single_create import (
 from clinworld.packs.emr_write.tasks.tables import find_band, load_bands, load_limits
 from clinworld.packs.emr_write.tasks.task import REASONS
 
+pytestmark = pytest.mark.rows
+
 FOLDER = Path(task_module.__file__).parent
 BOTH = TaskArguments(envs=("mockmed", "openemr"), num_tasks=50)
 ALL = [(kind, scenario) for kind in DECISIONS for scenario in list_scenarios(kind)]

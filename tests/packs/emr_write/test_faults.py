@@ -28,6 +28,8 @@ from clinworld.packs.emr_write.tasks.decisions import DECISIONS
 from clinworld.packs.emr_write.tasks.records import KINDS as RECORD_KINDS
 from clinworld.packs.emr_write.tasks.single_create import STORE_KINDS
 
+pytestmark = pytest.mark.rows
+
 # Every kind of task, languages and sides of the decisions in turn; the slow tier has all of them in both languages.
 ACTS_OR_RESTS = [f"{kind}_{'rests' if i % 2 else 'acts'}" for i, kind in enumerate(DECISIONS)]
 KINDS = [*STORE_KINDS, *RECORD_KINDS, *ACTS_OR_RESTS, "mockmed"]
