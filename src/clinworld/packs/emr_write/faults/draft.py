@@ -15,7 +15,8 @@ from clinworld.packs.emr_write.store.protocol import SeedRow
 from clinworld.packs.emr_write.tasks.task import Task, gold_actions, write_report
 
 _TEXTS = ("note", "text", "lname", "description")
-_INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})")
+_DAY_AND_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
+_INSTANT = re.compile(_DAY_AND_TIME + r"(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)")  # another offset is no time zone
 
 # Where a value stands: the number of its action, "fields", then keys and positions.
 Place = tuple[str | int, ...]
