@@ -19,6 +19,8 @@ from clinworld.packs.forecast.answer import (
 )
 from clinworld.schema.answer import Answer
 
+pytestmark = pytest.mark.rows
+
 GOOD = '{"forecast": {"risk": 0.25, "risk_category": "low"}}'
 
 

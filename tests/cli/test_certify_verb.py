@@ -19,6 +19,8 @@ from clinworld.packs.emr_write.certificate.build import as_json, derive_rest
 from clinworld.packs.emr_write.certificate.check import read_certificate
 from clinworld.packs.emr_write.search.corpus import read_corpus
 
+pytestmark = pytest.mark.rows
+
 
 def run(capsys, *arguments: object) -> tuple[int, str, str]:
     code = main([str(each) for each in arguments])

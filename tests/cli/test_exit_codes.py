@@ -12,6 +12,8 @@ import pytest
 
 from clinworld.cli.main import VERBS, main
 
+pytestmark = pytest.mark.rows
+
 GOOD = """
 job_id: {job_id}
 task: early_warning

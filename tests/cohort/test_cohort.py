@@ -29,6 +29,8 @@ from clinworld.schema.premise import Conflict
 from clinworld.world.draw import drawn_id
 from clinworld.world.job_file import read_job
 
+pytestmark = pytest.mark.rows
+
 pq = pytest.importorskip("pyarrow.parquet", reason="cohorts need the extra `tables`")
 
 

@@ -13,6 +13,8 @@ from clinworld.gates.case import CaseUnderCheck
 from clinworld.gates.hidden_values import hidden_numbers
 from clinworld.gates.printed_numbers import canonical, read_numbers, say_in_words
 
+pytestmark = pytest.mark.rows
+
 TEXT_GATES = ("numbers_are_explained", "prompts_show_the_view", "texts_clean", "notes_give_nothing_away")
 
 

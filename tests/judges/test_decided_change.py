@@ -9,6 +9,8 @@ from clinworld.core.tables import load_csv
 from clinworld.judges.words.decided_change import find_decided_change, plain_change
 from clinworld.knowledge.load import load_knowledge
 
+pytestmark = pytest.mark.rows
+
 DRUGS = tuple(load_knowledge().names("drugs"))
 PHRASES = load_csv(Path(__file__).with_name("phrases.csv"), ("language", "decides", "text"))
 

@@ -20,6 +20,8 @@ from clinworld.world.course import build_course
 from clinworld.world.job_file import read_job
 from clinworld.world.premise import derive_premise
 
+pytestmark = pytest.mark.rows
+
 NAMES = {"en": "Cold elbow disease", "zh": ZH["say_one"]}
 DOCS = Path(__file__).parents[2] / "docs" / "knowledge.md"
 JOB = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)[0]

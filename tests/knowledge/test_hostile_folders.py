@@ -18,6 +18,8 @@ from clinworld.knowledge.rows import Coupling
 from clinworld.knowledge.rule_facts import known_facts
 from clinworld.knowledge.rule_search import Steps, TooManySteps, find_facts
 
+pytestmark = pytest.mark.rows
+
 Broken = Callable[[Path], object]
 SECONDS = 4.0  # CPU; each took minutes or for ever before there were limits
 NAMES = ", ".join(f"a{number}" for number in range(200_000))

@@ -22,6 +22,8 @@ from clinworld.knowledge.pages import PAGE_KINDS, build_pages, write_pages
 from clinworld.knowledge.places import entries_of
 from clinworld.knowledge.related import COMPLAINTS, relate
 
+pytestmark = pytest.mark.rows
+
 FEW = {"index.md": "# Index\n", "drugs/one.md": "# One\n"}
 CPU_LIMIT_S = 3.0
 

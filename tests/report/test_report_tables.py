@@ -9,6 +9,8 @@ from clinworld.core.canary import CANARY
 from clinworld.report.markdown import plain, render_markdown
 from clinworld.report.tables import HEADS, render_tables
 
+pytestmark = pytest.mark.rows
+
 
 def read(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))

@@ -9,6 +9,8 @@ from clinworld.cli.main import main
 from clinworld.core.store import read_json, write_json
 from clinworld.run.batch_files import AUDIT, BATCH, EVAL, ITEMS
 
+pytestmark = pytest.mark.rows
+
 FILES = ["index.html", "report.md", "tables/cells.csv", "tables/gates.csv", "tables/probes.csv", "tables/refusals.csv", "tables/scores.csv"]
 
 

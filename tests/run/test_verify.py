@@ -14,6 +14,8 @@ from clinworld.run.run_batch import rejudge_batch, run_batch
 from clinworld.run.verify import verify_batch
 from clinworld.run.verify_edits import compare_rows
 
+pytestmark = pytest.mark.rows
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Batch:

@@ -18,6 +18,8 @@ from clinworld.world.event_pool import answer_words, find_answer_word
 from clinworld.world.medication import derive_doses, draw_dose_changes
 from clinworld.world.notes import observe_notes
 
+pytestmark = pytest.mark.rows
+
 RNG = Rng("harms")
 DRUGS = tuple(KNOWLEDGE.drugs)
 HARM = AdverseEffect("", "potassium", "up", 0.3, 0.5, 10, 40, "authored", "authored")

@@ -10,6 +10,8 @@ from job_texts import KNOWLEDGE, USUAL, case_text, read_text
 from clinworld.core.errors import JobError, UsageError
 from clinworld.world.job_file import find_job, read_job
 
+pytestmark = pytest.mark.rows
+
 NOISE = "noise: [{{{}}}]"
 
 

@@ -17,6 +17,8 @@ from clinworld.world.course import build_course
 from clinworld.world.formulas import derive_body_fat_line, find_body_mass_index
 from clinworld.world.levels import fit_level_to_sex
 
+pytestmark = pytest.mark.rows
+
 RNG = Rng("people")
 PEOPLE = 80
 PLAIN = {"start_weight_kg": 90.0, "nadir_weight_kg": 90.0}

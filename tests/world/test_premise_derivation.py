@@ -16,6 +16,8 @@ from clinworld.world.contexts import SHOWN_FACETS, choose_contexts
 from clinworld.world.job_case import default_case
 from clinworld.world.premise import derive_premise
 
+pytestmark = pytest.mark.rows
+
 JOB = Job("j", "early_warning", "en", "0", (), None, 28, False, True, None, (), (), "", "")
 BASE = default_case("BASE", KNOWLEDGE)
 

@@ -18,6 +18,8 @@ from clinworld.packs.emr_write.store.facade_store import FacadeStore
 from clinworld.packs.emr_write.store.server import MOST_MATCHED
 from clinworld.packs.emr_write.store.sqlite import SqliteStore
 
+pytestmark = pytest.mark.rows
+
 TASK = case.record("medication_request")
 GOLD = Action("create", TASK.spec.records[0].collection, case.fields(TASK)["fields"])
 HALF, NUL = "\ud800", "a\x00b"

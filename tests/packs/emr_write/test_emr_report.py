@@ -16,6 +16,8 @@ from emr_case import actions, fields, gold_report, mockmed, record, store, write
 from clinworld.packs.emr_write.episode import run_report
 from clinworld.packs.emr_write.report import MAX_ACTIONS, MAX_BYTES, Rejection, Report, parse_report
 
+pytestmark = pytest.mark.rows
+
 TASK = mockmed()
 GOLD = actions(TASK)[0]
 FIELDS = GOLD["fields"]

@@ -22,6 +22,8 @@ from clinworld.packs.emr_write.episode import run_report
 from clinworld.packs.emr_write.report import parse_report
 from clinworld.packs.emr_write.store.protocol import OracleUnreadable, SeedRow
 
+pytestmark = pytest.mark.rows
+
 VISIT, VITAL = mockmed(), record("observation")
 PATIENT, OTHER = VISIT.facts["person"].patient_id, VISIT.facts["mischief"].decoy[1]
 

@@ -10,6 +10,8 @@ from clinworld.packs.emr_write.search.cases import observe_case
 from clinworld.packs.emr_write.search.corpus import read_corpus, show_face
 from clinworld.packs.emr_write.store.sqlite import SqliteStore
 
+pytestmark = pytest.mark.rows
+
 MOST = 12  # lines judged again for each rule; the slow tier judges all
 
 
