@@ -43,6 +43,7 @@ def test_build_loads_neither_statistics_nor_models(tmp_path):
     assert not {"scipy", "sklearn", "pydantic", "jinja2"} & set(code_and_modules)
 
 
+@pytest.mark.slow
 def test_importing_every_module_reads_registers_and_prints_nothing():
     names = [".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__") for path in SOURCES]
     names = [name for name in names if not name.endswith("__main__")]

@@ -182,6 +182,7 @@ def test_inputs_alone_counts_every_kind_of_row_by_status(capsys):
     assert {row["kind"] for row in document["kinds"]} == set(kinds)
 
 
+@pytest.mark.slow
 def test_inputs_sources_says_what_share_of_all_rows_is_checked(capsys):
     assert "% are checked" in run(capsys, "inputs", "sources")[1].splitlines()[-1]
     assert 0 < orjson.loads(run(capsys, "inputs", "sources", "--json")[1])["checked_share_pct"] < 100
@@ -273,6 +274,7 @@ def test_a_batch_json_that_is_no_batchs_is_a_message_that_names_the_key(written,
         assert code == 2 and says in err and "batch.json" in err, words
 
 
+@pytest.mark.slow
 def test_a_break_by_the_user_is_told_without_a_traceback(job, tmp_path):
     (tmp_path / "slow.py").write_text("import time\ndef answer(prompt):\n    open('asked', 'a').close()\n    time.sleep(60)\n")
     process = subprocess.Popen(

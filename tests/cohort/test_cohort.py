@@ -109,12 +109,14 @@ def test_leaving_out_the_daily_streams_moves_nothing_else(six, tmp_path):
     assert 0 < len(kept) < len(whole) / 10
 
 
+@pytest.mark.slow
 def test_specimens_move_laboratory_results_only(six, tmp_path):
     make(tmp_path, 6, wanted=Wanted(has_specimens=True))
     moved, whole = (keep(rows, "source", ["laboratory"], out=True) for rows in (read_rows(tmp_path), read_rows(six)))
     assert moved.equals(whole)
 
 
+@pytest.mark.slow
 def test_notes_are_there_only_when_asked_for_in_the_language_asked_for(tmp_path):
     make(tmp_path / "none", 3, wanted=Wanted(has_daily=False))
     said = {}

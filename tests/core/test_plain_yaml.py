@@ -56,6 +56,7 @@ def test_nearly_every_file_of_the_package_is_plain_and_read_alike():
     st.integers(1, 14),
     st.lists(st.tuples(st.floats(0, 1), st.integers(0, 3), st.sampled_from(FAULTS) | st.text(max_size=3)), min_size=1, max_size=4),
 )
+@pytest.mark.slow
 def test_a_file_with_faults_is_read_alike_or_left_to_the_strict_reader(path, start, length, faults):
     lines = lines_of(path)
     first = int(start * (len(lines) - 1))

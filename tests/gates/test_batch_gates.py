@@ -165,6 +165,7 @@ def test_a_mechanism_that_no_case_declared_may_rest_in_a_batch_and_a_declared_on
     assert [finding.place for finding in run_batch_gate("mechanisms_act", declared).findings] == ["symptom_rate"]
 
 
+@pytest.mark.slow
 def test_a_clean_batch_is_refused_by_the_scan_for_shortcuts_once_in_a_thousand():
     assert knowledge().parameter("shortcut.p") == 0.001 and knowledge().parameter("shortcut.permutations") >= 4999
     labels = np.arange(40) % 2 == 0

@@ -62,6 +62,7 @@ def test_every_link_leads_to_a_page(language: Language) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.slow
 def test_a_page_cites_the_source_of_its_row_and_of_everything_in_it_with_the_status(language: Language) -> None:
     knowledge, book = read_package(), Book(read_package(), language)
     for kind in PAGE_KINDS:
@@ -101,6 +102,7 @@ def test_a_drug_shows_steps_effects_harms_limits_and_partners_with_their_units(l
         assert not [each for each in said if each not in text], name
 
 
+@pytest.mark.slow
 def test_every_word_of_a_closed_list_has_a_label_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     unlabelled = set()
     say_word = Book.word
@@ -336,6 +338,7 @@ def test_what_is_looked_at_on_the_first_day_alone_is_looked_at_once_before_start
     assert not [name for name, text in pages.items() if "every 1 day" in text or ZH["every_day"] in text]
 
 
+@pytest.mark.slow
 def test_once_before_starting_keeps_what_else_must_hold(tmp_path: Path) -> None:
     when = "{all: [{fact: days_on_drug, below: 1}, {fact: egfr, below: 60}]}"
     text = DRUG.replace("{fact: egfr, below: 60}", when)

@@ -77,6 +77,7 @@ def test_hostile_agent_text_is_shown_inert_and_shortened(tmp_path: Path) -> None
     assert "more characters left out" in text
 
 
+@pytest.mark.slow
 def test_page_has_the_same_bytes_when_rendered_twice_and_for_any_order_of_rows(tmp_path: Path) -> None:
     batch = copy_batch(tmp_path)
     first = clean_page("en")

@@ -70,6 +70,7 @@ def test_as_judged_with_an_unknown_stamp_names_those_there_are(tmp_path: Path) -
     assert next(read_rows(batch.path(EVAL)))["stamps"]["judge"] in str(caught.value)
 
 
+@pytest.mark.slow
 def test_one_batch_given_with_its_copy_counts_every_cell_once(tmp_path: Path) -> None:
     one, two = copy_batch(tmp_path / "a"), copy_batch(tmp_path / "b")
     part = collect(one, two).parts[0]

@@ -107,6 +107,7 @@ def messages() -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_message_there_is_is_said_in_chinese() -> None:
     assert len(messages()) > 250
     filled = {text: text.replace("{}", "7") for text in messages() if text not in OPEN_ENDED}

@@ -82,6 +82,7 @@ def test_the_page_names_policies_and_what_paid_means_in_both_languages(done):
     assert english.count("\n| ") == chinese.count("\n| ")
 
 
+@pytest.mark.slow
 def test_a_used_seed_is_refused_before_anything_is_drawn(done):
     folder = done.path.parents[2]
     with pytest.raises(StampMismatch, match="to another plan"):

@@ -257,6 +257,7 @@ def test_adherence_dips_befall_people_whose_adherence_is_not_the_cause_and_spare
     assert 8 < dips < 60
 
 
+@pytest.mark.slow
 def test_first_levels_stay_undiagnosed_without_the_diagnosis_and_go_together_within_a_group() -> None:
     courses = [build(make_premise(case_id=f"f{i}", devices=DEVICES)) for i in range(150)]
     for name, row in {**KNOWLEDGE.analytes, **KNOWLEDGE.streams}.items():

@@ -81,6 +81,7 @@ def test_labels_that_tell_nothing_give_no_small_p_too_often() -> None:
     assert sum(small) <= 8
 
 
+@pytest.mark.slow
 def test_two_sides_with_the_same_patients_are_not_told_apart() -> None:
     one, _ = pairs_of("cap")
     assert find_fingerprint(read_marks([*one, *one], KNOWLEDGE), 99).p >= 0.5
@@ -114,6 +115,7 @@ def without(records: list[Record], name: str) -> list[Record]:
     return [replace(each, series=tuple(series for series in each.series if series.name != name)) for each in records]
 
 
+@pytest.mark.slow
 def test_a_calculated_result_that_is_missing_is_no_mark_and_a_measured_one_is() -> None:
     """LDL cholesterol cannot be calculated where triglycerides are very high; that is medicine, not bookkeeping."""
     one, _ = pairs_of("cap")

@@ -42,6 +42,7 @@ def test_no_drawn_history_contradicts_its_patient():
     assert findings == []
 
 
+@pytest.mark.slow
 def test_no_history_contradicts_a_condition_that_shows_itself():
     shown = showing()
     assert len({premise.presenting.condition for premise in shown}) >= 30

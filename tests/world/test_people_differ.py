@@ -45,6 +45,7 @@ def charted_mean(name: str, n: int = 40, **patient: Any) -> float:
     ("analyte", "women", "men", "tolerance"),
     [("creatinine", 60.0, 78.0, 3.0), ("hdl_c", 1.36, 1.13, 0.06), ("alt", 28.0, 36.0, 3.0), ("ggt", 26.0, 35.0, 4.0)],
 )
+@pytest.mark.slow
 def test_women_and_men_start_inside_the_interval_of_their_own_sex(analyte: str, women: float, men: float, tolerance: float) -> None:
     found = {sex: first_levels(analyte, sex=sex) for sex in "FM"}
     assert abs(found["F"].mean() - women) < tolerance and abs(found["M"].mean() - men) < tolerance

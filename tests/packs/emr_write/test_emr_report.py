@@ -214,6 +214,7 @@ JSON = st.recursive(
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.fixed_dictionaries({"actions": JSON | st.lists(JSON, max_size=3), "submitted": JSON}))
+@pytest.mark.slow
 def test_no_value_makes_an_episode_raise(value):
     assert run_report(store(), TASK, json.dumps(value)).reward in (0.0, 1.0)
 
