@@ -9,8 +9,8 @@ from gate_case import FEW, ROUNDS, SINGLE, built, drawn, knowledge
 
 from clinworld.access.prompt import render_prompt
 from clinworld.core.rng import Rng
-from clinworld.gates.noise import clear_change_pct
 from clinworld.gates.probes.question_side import CONTRADICTS, NO_DATA, draw_probes, false_tick, list_windows, load_levels, read_trend
+from clinworld.knowledge.reference_change import reference_change_pct
 from clinworld.schema.record import Series
 
 
@@ -121,7 +121,9 @@ def test_a_false_claim_is_off_by_more_than_noise_on_either_side_and_possible(nam
     tick = round({"hba1c": 6.4, "ldl_c": 3.1, "alt": 30, "weight_clinic": 92}[name] * 10**row.decimals)
     said = false_tick(series([0], [tick], name=name, decimals=row.decimals), tick, knowledge(), side)
     least = (
-        clear_change_pct(row, knowledge()) / 100 if name in knowledge().analytes else knowledge().parameter("probe.false_share_of_value")
+        reference_change_pct(row, knowledge()) / 100
+        if name in knowledge().analytes
+        else knowledge().parameter("probe.false_share_of_value")
     )
     assert (said > tick) == (side < 0.5) and abs(said - tick) >= 2
     assert least * tick < abs(said - tick) <= least * tick + 2

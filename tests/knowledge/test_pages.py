@@ -14,12 +14,12 @@ from clinworld.cli.main import main
 from clinworld.core.errors import StoreError
 from clinworld.core.tables import load_csv
 from clinworld.core.text import LANGUAGES, Language
-from clinworld.gates.noise import clear_change_pct
 from clinworld.knowledge.alarm_limits import find_alarms
 from clinworld.knowledge.markdown import escape, escape_heading
 from clinworld.knowledge.page_text import Book
 from clinworld.knowledge.pages import PAGE_KINDS, build_pages, write_pages
 from clinworld.knowledge.places import entries_of
+from clinworld.knowledge.reference_change import reference_change_pct
 from clinworld.knowledge.related import COMPLAINTS, relate
 
 pytestmark = pytest.mark.rows
@@ -275,7 +275,7 @@ def test_every_complaint_of_the_table_is_a_symptom_and_has_a_triage_protocol() -
 def test_an_analyte_shows_the_reference_change_value_that_the_rules_mean(language: Language, label: str) -> None:
     knowledge = read_package()
     for name, row in knowledge.analytes.items():
-        value = f"{clear_change_pct(row, knowledge):.1f}%"
+        value = f"{reference_change_pct(row, knowledge):.1f}%"
         told = next(line for line in pages_in(language)[f"analytes/{name}.md"].splitlines() if line.startswith(f"| {label} |"))
         assert value in told
         assert ("5%" in told.replace(value, "")) == (row.cv_within_pct is None or row.cv_analytic_pct is None), name

@@ -1,7 +1,7 @@
 """The values of an item that call for action by themselves, whatever else is known, read from the alarm protocols."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rule_rows import AnyOf, Between, NumberTest, Predicate
@@ -40,8 +40,11 @@ def find_alarms(item: str, knowledge: Knowledge) -> tuple[str, ...]:
 def _deciding(when: Predicate, item: str) -> Iterator[NumberTest | Between]:
     """The comparisons of an item with a number each of which makes a predicate true by itself."""
     for part in when.parts if isinstance(when, AnyOf) else (when,):
-        is_number = isinstance(part, NumberTest) and isinstance(part.value, float | int)
         if isinstance(part, AnyOf):
             yield from _deciding(part, item)
-        elif isinstance(part, NumberTest | Between) and (is_number or isinstance(part, Between)) and part.fact == item:
+        elif _is_limit(part) and part.fact == item:
             yield part
+
+
+def _is_limit(part: Predicate) -> TypeGuard[NumberTest | Between]:
+    return isinstance(part, Between) or (isinstance(part, NumberTest) and isinstance(part.value, float | int))

@@ -2,7 +2,7 @@
 
 from clinworld.knowledge.markdown import escape
 from clinworld.knowledge.page_movers import tell_movers, tell_protocols
-from clinworld.knowledge.page_text import Book, Page, begin_page, code, other_name
+from clinworld.knowledge.page_text import Book, Page, begin_page, change_per_kg, code, diagnostic_limit, other_name
 from clinworld.knowledge.rows import BenignEvent, Stream
 
 
@@ -21,10 +21,6 @@ def render_stream(book: Book, row: Stream) -> str:
 
 def _tell_itself(page: Page, row: Stream) -> None:
     book = page.book
-    diagnostic = ""
-    if row.diagnostic_high is not None:
-        limit = book.say("limit.at_least", value=book.measure(row.diagnostic_high, row.ucum))
-        diagnostic = book.listed((limit, book.link("conditions", row.diagnostic_of)))
     page.facts(
         (
             ("id", code(row.id)),
@@ -43,10 +39,10 @@ def _tell_itself(page: Page, row: Stream) -> None:
             ("intercept_m", book.measure(row.intercept_m, row.ucum)),
             ("intercept_f", book.measure(row.intercept_f, row.ucum)),
             ("slope", book.measure(row.slope, "")),
-            ("diagnostic", diagnostic),
+            ("diagnostic", diagnostic_limit(book, row)),
             *_tell_variation(book, row),
             ("hard", book.range(row.hard_low, row.hard_high, row.ucum)),
-            ("per_kg", book.with_unit(f"{row.per_kg:+.10g}", row.ucum) if row.per_kg is not None else ""),
+            ("per_kg", change_per_kg(book, row)),
             ("half_time", book.measure(row.half_time_days, "d")),
             ("source", page.cite(row)),
         )

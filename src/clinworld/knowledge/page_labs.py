@@ -2,7 +2,7 @@
 
 from clinworld.knowledge.markdown import escape
 from clinworld.knowledge.page_movers import tell_movers, tell_protocols
-from clinworld.knowledge.page_text import Book, Page, begin_page, code, other_name, plain_unit
+from clinworld.knowledge.page_text import Book, Page, begin_page, change_per_kg, code, diagnostic_limit, other_name
 from clinworld.knowledge.reference_change import RCV_DECIMALS, is_variation_known, reference_change_pct
 from clinworld.knowledge.rows import Analyte, FindingKind, OrderableTest
 
@@ -20,30 +20,25 @@ def render_analyte(book: Book, row: Analyte) -> str:
 
 def _tell_analyte(page: Page, row: Analyte) -> None:
     book = page.book
-    per_kg = book.with_unit(f"{row.per_kg:+.10g}", row.ucum) if row.per_kg is not None else ""
-    diagnostic = ""
-    if row.diagnostic_high is not None:
-        limit = book.say("limit.at_least", value=book.measure(row.diagnostic_high, row.ucum))
-        diagnostic = book.listed((limit, book.link("conditions", row.diagnostic_of)))
     page.facts(
         (
             ("id", code(row.id)),
             ("other_name", other_name(book, row.names)),
             ("aliases", escape(book.listed(row.aliases))),
             ("loinc", escape(row.loinc)),
-            ("unit", escape(plain_unit(row.ucum))),
+            ("unit", code(row.ucum)),
             ("decimals", str(row.decimals)),
             ("group", book.word("group", row.group)),
             ("device", escape(book.name("devices", row.device))),
             ("reference_m", book.range(row.ref_low_m, row.ref_high_m, row.ucum)),
             ("reference_f", book.range(row.ref_low_f, row.ref_high_f, row.ucum)),
-            ("diagnostic", diagnostic),
+            ("diagnostic", diagnostic_limit(book, row)),
             ("cv_analytic", book.measure(row.cv_analytic_pct, "%")),
             ("cv_within", book.measure(row.cv_within_pct, "%")),
             ("reference_change", _reference_change(book, row)),
             ("cv_between", book.measure(row.cv_between_pct, "%")),
             ("hard", book.range(row.hard_low, row.hard_high, row.ucum)),
-            ("per_kg", per_kg),
+            ("per_kg", change_per_kg(book, row)),
             ("half_time", book.measure(row.half_time_days, "d")),
             ("derived_by", code(row.derived_by) if row.derived_by else ""),
             ("source", page.cite(row)),

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from clinworld.core.text import Labels, Language, Wording, load_labels
-from clinworld.core.units import readable_unit
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.markdown import escape, escape_heading
 from clinworld.knowledge.places import place_of
 from clinworld.knowledge.protocol_text import PHRASES, with_unit
 from clinworld.knowledge.related import relate
-from clinworld.knowledge.rows import Condition, Drug
+from clinworld.knowledge.rows import Analyte, Condition, Drug, Stream
 from clinworld.knowledge.rule_facts import known_facts
 from clinworld.knowledge.rule_rows import Between, NumberTest, RuleFact
 from clinworld.knowledge.rule_rows import Protocol as RuleProtocol
@@ -240,9 +239,17 @@ def other_name(book: Book, names: Wording) -> str:
     return escape(names.zh if book.language == "en" else names.en)
 
 
-def plain_unit(ucum: str) -> str:
-    """A unit without a number, as it is written in a table."""
-    return readable_unit(ucum)
+def diagnostic_limit(book: Book, row: Analyte | Stream) -> str:
+    """From which value on which disease would be diagnosed, "" where no value does it."""
+    if row.diagnostic_high is None:
+        return ""
+    limit = book.say("limit.at_least", value=book.measure(row.diagnostic_high, row.ucum))
+    return book.listed((limit, book.link("conditions", row.diagnostic_of)))
+
+
+def change_per_kg(book: Book, row: Analyte | Stream) -> str:
+    """How far a kilogram of weight moves an item, "" where weight does not."""
+    return "" if row.per_kg is None else book.with_unit(f"{row.per_kg:+.10g}", row.ucum)
 
 
 def code(name: str) -> str:

@@ -1,6 +1,6 @@
 """How far two results of one person lie apart by chance alone, as the rules that compare results mean it."""
 
-from math import hypot, sqrt
+from math import sqrt
 
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte
@@ -15,7 +15,7 @@ def reference_change_pct(row: Analyte, knowledge: Knowledge) -> float:
     """
     unknown = knowledge.parameter("lab_cv_unknown_pct")
     within, analytic = (unknown if cv is None else cv for cv in (row.cv_within_pct, row.cv_analytic_pct))
-    return knowledge.parameter("coupling.rcv_z") * sqrt(2.0) * hypot(within, analytic)
+    return knowledge.parameter("coupling.rcv_z") * sqrt(2.0 * (within * within + analytic * analytic))
 
 
 def is_variation_known(row: Analyte) -> bool:

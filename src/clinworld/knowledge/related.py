@@ -1,6 +1,7 @@
 """Which protocols a disease has to do with, read from the rows: whoever opens the page of either finds the other."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from clinworld.core.tables import load_csv
@@ -23,7 +24,7 @@ def relate(knowledge: Knowledge) -> dict[str, tuple[str, ...]]:
     moves, follows or warns of; or when its rules ask for the disease itself or, where they are about drugs, for an item that is followed
     in it. Protocols for every drug, complaint or item are about no disease more than another and are left out.
     """
-    complaints, states = _pairs(COMPLAINTS, "symptom", "complaint"), _pairs(STATES, "condition", "state")
+    complaints, states = _pairs(COMPLAINTS, "symptom", "complaint"), load_states()
     protocols = [(row, _read(row)) for row in knowledge.protocols.values() if not row.subject.is_all]
     used_for: dict[str, set[str]] = {}
     for drug in knowledge.drugs.values():
@@ -59,6 +60,12 @@ def _items(row: Condition) -> Iterator[str]:
 def _read(protocol: Protocol) -> set[str]:
     """Every fact that the rules of a protocol look at."""
     return {fact for rule in protocol.rules for fact in facts_of(rule.when)}
+
+
+@lru_cache(maxsize=1)
+def load_states() -> Mapping[str, tuple[str, ...]]:
+    """The flags of rule_facts that are true of a patient because of a documented condition."""
+    return _pairs(STATES, "condition", "state")
 
 
 def _pairs(path: Path, first: str, second: str) -> Mapping[str, tuple[str, ...]]:

@@ -144,11 +144,13 @@ def _verify_writes(pack: WritesPack, extra_dirs: Sequence[Path], run: _Run, bega
     run.check("declaration", lambda: _check_name(card.name, card.folder, extra_dirs), "pack.yaml is closed and well formed")
     held: list[str] = []
 
-    def tell() -> Iterable[Finding]:
-        held.extend(f"{len(names)} {sort.replace('_', ' ')}" for sort, names in pack.list_contents().items())
-        return ()
+    def find_missing() -> Iterator[Finding]:
+        for sort, names in pack.list_contents().items():
+            held.append(f"{len(names)} {sort.replace('_', ' ')}")
+            if not names:
+                yield Finding("contents", sort.replace("_", " "), "none", "at least one")
 
-    run.check("contents", tell, "what the pack holds, read from where it lives")
+    run.check("contents", find_missing, "the pack holds something of every sort, read from where it lives")
     for name, find, detail in pack.checks:
         run.check(name, find, detail)
     seconds = round(time.monotonic() - began, 2)

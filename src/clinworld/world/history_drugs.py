@@ -9,14 +9,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from clinworld.core.rng import Rng
-from clinworld.core.tables import load_csv
-from clinworld.knowledge.load import HERE, Knowledge
+from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.related import load_states
 from clinworld.knowledge.rows import Contraindication, Drug
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import PastPrescription, Series
 from clinworld.world.seen_results import find_against, read_against
 
-_STATES = HERE / "condition_states.csv"
 _DRAWS = 8  # of each drug line: whether, which, begin, steps, stop, when, further
 
 
@@ -36,18 +35,10 @@ class Ended(NamedTuple):
     day: int
 
 
-@lru_cache(maxsize=1)
-def _load_states() -> Mapping[str, tuple[str, ...]]:
-    states: dict[str, tuple[str, ...]] = {}
-    for row in load_csv(_STATES, ("condition", "state", "source", "status")):
-        states[row["condition"]] = (*states.get(row["condition"], ()), row["state"])
-    return states
-
-
 @lru_cache(maxsize=4096)
 def find_states(conditions: tuple[str, ...]) -> tuple[str, ...]:
     """The flags of rule_facts that are true of a patient because of some conditions."""
-    return tuple(dict.fromkeys(state for name in conditions for state in _load_states().get(name, ())))
+    return tuple(dict.fromkeys(state for name in conditions for state in load_states().get(name, ())))
 
 
 def forbids_state(drug: Drug, state: str) -> bool:

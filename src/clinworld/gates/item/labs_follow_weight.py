@@ -10,9 +10,9 @@ import numpy as np
 
 from clinworld.core.units import print_tick
 from clinworld.gates.case import CaseUnderCheck, Outcome
-from clinworld.gates.noise import clear_change_pct
 from clinworld.gates.told_apart import tell_apart
 from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.reference_change import reference_change_pct
 from clinworld.knowledge.rows import Analyte, Drug
 from clinworld.schema.finding import Finding
 from clinworld.schema.record import Series
@@ -51,7 +51,7 @@ def check_direction(series: Series, row: Analyte, at: int, knowledge: Knowledge)
     first, later = int(series.ticks[0]), int(series.ticks[at])
     change_pct = 200 * (later - first) / max(1, first + later)  # of their mean, so that a low first value makes no large change
     is_opposite = change_pct * -row.per_kg < 0
-    limit = 2 * clear_change_pct(row, knowledge)
+    limit = 2 * reference_change_pct(row, knowledge)
     if not is_opposite or abs(change_pct) <= limit:
         return []
     change, most = tell_apart(change_pct, np.sign(change_pct) * limit, 0, sign="+")

@@ -17,8 +17,8 @@ from clinworld.core.rng import Rng
 from clinworld.core.tables import load_csv
 from clinworld.core.text import LANGUAGES, Wording, load_labels
 from clinworld.core.units import print_tick, readable_unit
-from clinworld.gates.noise import clear_change_pct
 from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.reference_change import reference_change_pct
 from clinworld.schema.gold import ProbeGold
 from clinworld.schema.item import ProbeQuestion
 from clinworld.schema.record import Record, Series
@@ -86,7 +86,7 @@ def false_tick(series: Series, tick: int, knowledge: Knowledge, side: float) -> 
     """
     analyte = knowledge.analytes.get(series.name)
     row = analyte or knowledge.streams[series.name]
-    share = clear_change_pct(analyte, knowledge) / 100 if analyte else knowledge.parameter("probe.false_share_of_value")
+    share = reference_change_pct(analyte, knowledge) / 100 if analyte else knowledge.parameter("probe.false_share_of_value")
     step = max(2, int(share * abs(tick)) + 1)
     scale = 10**series.decimals
     up, down = (weigh_level(series.name, said / scale) for said in (tick + step, tick - step))

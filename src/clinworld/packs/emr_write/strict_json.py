@@ -62,7 +62,7 @@ def _check_depth(text: str) -> None:
     for match in _TOKEN.finditer(text):
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match[0], 0)
         if depth > MAX_DEPTH:
-            raise BadJson(f"values nested deeper than {MAX_DEPTH}")
+            raise BadJson(f"values nested deeper than {MAX_DEPTH}", f"at most {MAX_DEPTH} levels")
 
 
 def _read_whole(text: str) -> int:
