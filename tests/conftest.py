@@ -1,5 +1,6 @@
 """Every test run keeps what it computes in a folder of its own, never in the user's."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -21,6 +22,11 @@ def pytest_unconfigure() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="print the golden worlds again instead of comparing them")
+
+
+def pytest_collection_finish() -> None:
+    """The thousands of collected tests stay alive until the end; looks for garbage need not go over them each time."""
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

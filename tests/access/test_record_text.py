@@ -58,6 +58,7 @@ def test_every_value_carries_exactly_its_decimals() -> None:
     assert one_series("steps", [0, 1, 2, 3], [0, 12000, 7, 99]) == "d0: 0 12000 7 99"
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), language=st.sampled_from(LANGUAGES))
 def test_what_was_rendered_is_read_back_unchanged(data: st.DataObject, language: Language) -> None:

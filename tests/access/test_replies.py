@@ -241,6 +241,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.dictionaries(st.sampled_from([*ForecastAnswer.model_fields, "x"]), JSON, max_size=5))
 def test_whatever_is_kept_is_a_valid_answer(value: dict[str, Any]) -> None:

@@ -200,6 +200,7 @@ def test_a_stopped_run_goes_on_with_no_patient_lost_or_doubled(tmp_path):
     assert make(out, 5, shard_size=2).patients == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["patients-00001.parquet", "people.parquet", "codes.csv", "cohort.json", ".shards.jsonl"], ids=lambda name: name.strip(".")
 )

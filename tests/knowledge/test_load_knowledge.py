@@ -1,11 +1,12 @@
 """Reading knowledge: what loads, what is refused, and how the error helps."""
 
 import os
-import subprocess
-import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 from extra_rows import CONDITION, DRUG, FILES, PROTOCOL, SOUND, ZH, add_file, add_row, read_table, read_with
 from messages import assert_whole
 
@@ -344,7 +345,7 @@ def test_a_name_parses_only_files_that_may_have_it(kind: str, name: str, most: i
     for reader in ("read_condition", "read_drug"):
         real = getattr(load, reader)
         monkeypatch.setattr(load, reader, lambda path, real=real: parsed.append(path) or real(path))
-    knowledge = load_knowledge()
+    knowledge = Knowledge()
     assert knowledge.resolve(kind, name) is not None
     assert len(parsed) <= most
     assert knowledge.resolve(kind, "no such thing") is None
@@ -364,7 +365,7 @@ def test_what_conditions_follow_is_known_from_the_files_that_say_so(monkeypatch:
     parsed: list[Path] = []
     real = load.read_condition
     monkeypatch.setattr(load, "read_condition", lambda path: parsed.append(path) or real(path))
-    knowledge = load_knowledge()
+    knowledge = Knowledge()
     followed = knowledge.followed
     assert len(parsed) < 20
     assert followed == {item for row in knowledge.conditions.values() for item in row.signals}
@@ -378,16 +379,25 @@ def test_a_row_never_changes(knowledge: Knowledge) -> None:
 
 
 @pytest.mark.slow
-def test_a_cold_load_of_everything_costs_less_than_four_tenths_of_a_second_of_cpu() -> None:
-    code = (
-        "import time; from clinworld.knowledge.load import KINDS, load_knowledge\n"
-        "start = time.process_time(); knowledge = load_knowledge()\n"
-        "rows = [row for kind in KINDS for row in knowledge.table(kind).values()]\n"
-        "print(len(rows), time.process_time() - start)"
-    )
-    told = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() for _ in range(3)]
-    assert all(int(rows) > 2500 for rows, _ in told)
-    assert min(float(seconds) for _, seconds in told) < 0.4
+def test_reading_every_row_costs_less_than_the_c_parser_of_yaml_takes_for_the_yaml_files_alone() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in HERE.rglob("*.yaml")]
+
+    def read_all() -> None:
+        knowledge = Knowledge()
+        assert sum(len(list(knowledge.table(kind).values())) for kind in KINDS) > 2500
+
+    def parse_all() -> None:
+        assert all(yaml.load(text, Loader=yaml.CSafeLoader) for text in texts)
+
+    # In turns, because machines change their speed; the 400 ms a cold load may take are measured by bench/speed.py.
+    ours, theirs = zip(*((cpu_seconds(read_all), cpu_seconds(parse_all)) for _ in range(5)), strict=True)
+    assert min(ours) < min(theirs)
+
+
+def cpu_seconds(work: Callable[[], None]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
 
 
 def test_the_data_stand_next_to_the_loader_and_every_csv_of_a_table_is_known() -> None:

@@ -134,6 +134,7 @@ def test_a_value_reads_as_a_clinician_writes_it() -> None:
     assert english.listed(["a", "", "b"]) == "a, b" and english.listed([]) == ""
 
 
+@pytest.mark.slow
 def test_a_row_from_outside_has_a_page_that_says_where_it_stands(tmp_path: Path) -> None:
     pages = build_pages(read_with(add_row(tmp_path, "tests")), "en")
     assert f"Row: `{tmp_path / 'tests.csv'} (sample)`; it was added" in pages["tests/sample.md"]

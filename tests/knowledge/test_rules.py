@@ -138,6 +138,7 @@ def test_not_of_all_is_any_of_nots(one: Predicate, two: Predicate, facts: dict[s
     assert holds(Not(Not(one)), facts) is holds(one, facts)
 
 
+@pytest.mark.slow
 @few
 @given(PREDICATES, NUMBERS)
 def test_facts_said_to_be_missing_are_unknown_and_enough(tested: Predicate, facts: dict[str, FactValue]) -> None:
@@ -154,6 +155,7 @@ RISING: st.SearchStrategy[Predicate] = st.recursive(
 )
 
 
+@pytest.mark.slow
 @few
 @given(RISING, ALL_NUMBERS, st.sampled_from(NAMES))
 def test_predicate_of_lower_limits_is_not_lost_when_a_number_rises(tested: Predicate, facts: dict[str, float], name: str) -> None:

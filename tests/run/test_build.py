@@ -115,6 +115,7 @@ def test_a_changed_stamp_is_only_described_as_different(tmp_path, monkeypatch):
     assert second.exit_code == 0 and second.rebuild
 
 
+@pytest.mark.slow
 def test_a_shortcut_in_the_devices_refuses_the_batch_with_feature_n_and_p(tmp_path):
     summary = build(make_job(tmp_path, devices_that_follow_the_outcome()), tmp_path / "out")
     assert summary.exit_code == 4

@@ -36,6 +36,7 @@ def refuse(monkeypatch):
     return start
 
 
+@pytest.mark.slow
 def test_a_job_of_one_drawn_item_yields_one(tmp_path):
     for seed in range(1, 9):
         summary = build(draw_job(tmp_path, 1, seed=seed), tmp_path / "out")
@@ -109,6 +110,7 @@ def test_drawing_again_keeps_the_labels_of_the_mix_exactly(tmp_path, refuse):
     assert summary.emitted == 8 and set(outcomes.values()) == {4}
 
 
+@pytest.mark.slow
 def test_what_is_always_refused_is_drawn_a_bounded_number_of_times_and_told_once(tmp_path, refuse):
     refuse(lambda case_id: True)
     summary = build(draw_job(tmp_path, 2), tmp_path / "out")

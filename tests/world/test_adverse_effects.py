@@ -54,6 +54,7 @@ def test_a_harm_occurs_in_the_middle_of_its_share_and_within_its_days_after_the_
     assert min(after[True], after[False]) > 60, "both the start and the step bring it"
 
 
+@pytest.mark.slow
 def test_no_harm_comes_before_the_drug_or_after_the_course() -> None:
     late, dose = with_harm(onset_low_days=400, onset_high_days=500), dose_of(on_losartan())
     assert all(not draw_harms(on_losartan(n), dose, late, RNG) for n in range(60))

@@ -182,6 +182,7 @@ def test_a_spike_finds_a_reading_that_missing_readings_left():
     assert set(by_kind["transient_spike"]) <= set(find(observed, "weight").days.tolist())
 
 
+@pytest.mark.slow
 def test_a_repeat_neither_overwrites_nor_copies_a_faulty_reading():
     seen = 0
     for case in range(40):

@@ -52,6 +52,7 @@ def pairs_of(condition: str) -> tuple[list[Record], list[Record]]:
     return one, other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("condition", SOME)
 def test_bookkeeping_does_not_tell_a_condition_from_its_peers(condition: str) -> None:
     one, other = pairs_of(condition)
@@ -67,6 +68,7 @@ def test_planted_constants_are_found_among_as_many_patients() -> None:
     assert checked.found.p > LIMIT, checked.found
 
 
+@pytest.mark.slow
 def test_the_planted_constants_are_what_they_say() -> None:
     one, _ = pairs_of("cap")
     first = [float(series.values()[0]) for record in plant_weight_band(one) if (series := record.find("weight_clinic"))]

@@ -141,6 +141,7 @@ FAULTS: list[tuple[str, Callable[[], Case], Callable[[Premise, History], History
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "make", "plant", "said"), FAULTS, ids=[fault for fault, *_ in FAULTS])
 def test_a_history_with_one_thing_wrong_is_found_out(fault, make, plant, said):
     premise, history = make()

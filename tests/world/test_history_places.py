@@ -134,6 +134,7 @@ def test_a_forest_of_trees_on_the_bare_numbers_finds_nothing_either(records):
     assert area < 0.56
 
 
+@pytest.mark.slow
 def test_a_patient_in_whom_something_is_decided_has_no_more_records_than_another(records):
     by_patient: dict[int, list[bool]] = {}
     for record in records:

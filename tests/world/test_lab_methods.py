@@ -59,6 +59,7 @@ def test_a_specimen_names_the_platform_in_force():
             assert specimen.platform == (change.platform_after if specimen.day >= change.day else change.platform_before)
 
 
+@pytest.mark.slow
 def test_a_share_of_people_as_the_rate_says_has_a_change():
     found = [observe(person(i), LEVELS, has_specimens=True) for i in range(90)]
     share = np.mean([any(change.analyte == "tsh" for change in each.method_changes) for each in found])

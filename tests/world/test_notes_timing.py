@@ -71,6 +71,7 @@ def test_the_separation_measure_sees_events_that_are_kept_early_or_to_the_edges(
     assert edge_separation(benign, np.where(benign > 45, benign + 10, benign - 10), 45) > 0.58
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["benign", "life", "distractor", "real", "look_alike"])
 def test_an_id_tells_neither_kind_nor_day(kind):
     found = told_by_kind()

@@ -159,6 +159,7 @@ def test_a_person_at_a_bound_is_eased_inside_and_not_folded_into_another_person(
     assert row.sd_within < series.values().mean() < 2 * row.sd_within + 1
 
 
+@pytest.mark.slow
 def test_p_present_is_the_share_of_people_who_have_a_stream():
     n = 150
     names = [{series.name for series in observe(make_premise(f"S-{i}", course_end_day=120)).series} for i in range(n)]

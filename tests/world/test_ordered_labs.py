@@ -72,6 +72,7 @@ def test_the_cells_of_a_person_are_the_same_in_an_ordered_count_as_in_a_routine_
     assert np.corrcoef(np.roll(ordered, 1), routine)[0, 1] < 0.6
 
 
+@pytest.mark.slow
 def test_results_of_one_ordered_specimen_go_together() -> None:
     """The haemoglobin of a cell is a ratio: with noise of its own in each count it would vary several times as much as its row says."""
     row = KNOWLEDGE.analytes["mch"]
@@ -81,6 +82,7 @@ def test_results_of_one_ordered_specimen_go_together() -> None:
     assert spread < 2.2 * published and spread < 0.75 * float(np.hypot(*own))
 
 
+@pytest.mark.slow
 def test_an_ordered_part_stays_below_its_whole() -> None:
     assert (logs("neutrophils") < logs("wbc")).all() and (logs("iron") < logs("tibc")).all()
 
@@ -92,6 +94,7 @@ def test_what_else_is_ordered_moves_no_result() -> None:
     assert find_result("wbc", 9, examine(without_kit)) == find_result("wbc", 9, person(0))
 
 
+@pytest.mark.slow
 def test_the_panel_of_the_first_visit_is_of_the_same_person() -> None:
     printed, ordered = [], []
     for number in range(PEOPLE * 3):

@@ -13,15 +13,10 @@ _MOST_DEPTH = 12
 
 _UNUSUAL = re.compile("[^ -~\n\u00a0-\u2027\u2030-\ud7ff\ue000-\ufefe\uff00-\ufffd]")  # tabs, control characters, other line breaks
 _LINE = re.compile(r"( *)(- )?(?:([A-Za-z_][A-Za-z0-9_]*):(?: +|$))?(.*)")
-_TOKEN = re.compile(
-    r" *([\[\]{},]"
-    r"|[A-Za-z_][A-Za-z0-9_]*:(?= )"
-    r'|"[^"\\]*"'
-    r"|'[^']*'"
-    "|(?:[A-Za-z0-9\u3400-\u9fff]|[-+.][0-9])"
-    r"""[^,\[\]{}:#"'\\]*"""
-    r"|[^ ])"
-)
+_PLAIN = "(?:[A-Za-z0-9\u3400-\u9fff]|[-+.][0-9])" + r"""[^,\[\]{}:#"'\\]*"""
+_TOKEN = re.compile(rf""" *([\[\]{{}},]|[A-Za-z_][A-Za-z0-9_]*:(?= )|"[^"\\]*"|'[^']*'|{_PLAIN}|[^ ])""")
+_PAIR = rf"""[A-Za-z_][A-Za-z0-9_]*: (?:{_PLAIN}|"[^",\\]*")"""
+_PAIRS = re.compile(rf"\{{{_PAIR}(?:, {_PAIR})*\}}")
 _NAMED: dict[str, bool | None] = {"": None, "null": None, "~": None, "true": True, "false": False}
 _NUMBER_START = frozenset("+-.0123456789")
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
@@ -142,12 +137,26 @@ def _read_inline(rest: str) -> Any:
         if '"' in rest[place:] or "'" in rest or rest.count('"') % 2:
             raise NotPlain
         rest = rest[:place]
+    if _PAIRS.fullmatch(rest):
+        return _read_pairs(rest)
     tokens = _TOKEN.findall(rest)
     tokens.reverse()
     value = _read_tokens(tokens, tokens.pop(), 0)
     if tokens:
         raise NotPlain
     return value
+
+
+def _read_pairs(rest: str) -> dict[str, Any]:
+    """A mapping without a comma or a collection in its values, which most are."""
+    pairs = rest[1:-1].split(", ")
+    mapping: dict[str, Any] = {}
+    for pair in pairs:
+        key, _, value = pair.partition(": ")
+        mapping[key] = value[1:-1] if value[0] == '"' else read_scalar(value.rstrip(" "))
+    if len(mapping) < len(pairs):
+        raise NotPlain
+    return mapping
 
 
 def _read_tokens(tokens: list[str], token: str, depth: int) -> Any:

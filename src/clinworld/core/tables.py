@@ -231,7 +231,7 @@ def load_csv(path: Path, columns: Iterable[str], *, error: type[ClinworldError] 
                 found = f"{len(cells)} cells" if cells else "an empty line"
                 do = "Quote cells with commas." if cells else "Remove the line."
                 raise error(f"{path.name}, line {line}", found, f"{len(header)} cells, as in the header", do=do)
-            row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
+            row = dict(zip(header, map(str.strip, cells), strict=True))
             row["_row"] = str(line)
             rows.append(row)
             line = reader.line_num + skipped + 1

@@ -51,15 +51,16 @@ class Cells:
     def maybe_word(self, column: str) -> str:
         """Text, "" when the cell is empty."""
         value = self.values.get(column)
-        if not value and value in (None, ""):
+        if value is None:
             return ""
         if not isinstance(value, str):
             raise self.fail(column, value, "text is expected", do="Put the value in quotes.")
         if len(value) > MOST_CHARACTERS:
             raise self.fail(column, value, f"at most {MOST_CHARACTERS:,} characters", do="Shorten the text.")
+        if value.isascii() and value.isprintable():  # most cells, of which a table has tens of thousands
+            return value.strip()
         text = value.strip()
-        if not (text.isascii() and text.isprintable()):  # few cells; a table has tens of thousands
-            self._check_seen(column, text)
+        self._check_seen(column, text)
         return text
 
     def id(self, column: str = "id", *, dots: bool = False) -> str:

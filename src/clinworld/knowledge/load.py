@@ -3,7 +3,7 @@ between files is checked by `check.py`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -317,11 +317,11 @@ class Knowledge:
 def load_knowledge(extra: Path | None = None) -> Knowledge:
     """The package's knowledge, with the rows of the folder `extra` added.
 
-    Without `extra` nothing is parsed yet. `extra` holds files of the same names and columns as the package's; all rows are then read and
-    checked against each other. Raises KnowledgeError for an id, name or code that another row has, and for whatever else disagrees.
+    Without `extra` nothing is parsed yet, and it is the same object each time. `extra` holds files of the same names and columns as the
+    package's; all rows are then read and checked against each other. Raises KnowledgeError for an id, name or code that another row has, and for whatever else disagrees.
     """
     if extra is None:
-        return Knowledge()
+        return _packaged()
     check_folder(extra, _TABLE_FILES, FILE_KINDS)
     knowledge = Knowledge((HERE, extra.resolve()))
     added = sum(len(rows) for rows in knowledge.added.values())
@@ -336,6 +336,11 @@ def load_knowledge(extra: Path | None = None) -> Knowledge:
     for finding in check_knowledge(knowledge):
         raise make_error(finding, knowledge)
     return knowledge
+
+
+@cache
+def _packaged() -> Knowledge:
+    return Knowledge()
 
 
 def _table_files(folder: Path, shape: TableShape) -> list[Path]:

@@ -179,6 +179,7 @@ def test_the_same_seed_and_plan_again_gives_the_same_bytes():
     assert certify_checker(folder(), SMALL, read_seed("a test", None), knowledge()).path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_used_seed_is_refused_to_another_plan_or_checker_and_counted_without_a_claim_where_asked(monkeypatch, tmp_path):
     certified()
     (tmp_path / "emr_write").mkdir()

@@ -33,6 +33,7 @@ def facade():
     made.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=UNHEALTHY)
 @given(text=REPORTS)
 def test_no_report_of_hostile_values_ends_unscored(text):

@@ -61,6 +61,7 @@ def test_a_labelled_case_is_judged_and_seen_by_naive_checks_as_published(case, l
         assert (verdict.outcome, seen) == SEED_TABLE[case], verdict.reasons()
 
 
+@pytest.mark.slow
 def test_six_cases_in_fifty_variants_on_both_stores_pay_nothing_and_every_control_pays():
     tasks = draw_single_creates(BOTH)
     hacked = [run_report(store(), task, scripted_report(case, task)).reward for task in tasks for case in CASES]

@@ -114,6 +114,7 @@ def test_an_instant_with_any_one_digit_in_another_script_is_no_instant_to_either
             assert is_same_twice("authoredOn", right, found) == (False, False), found
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None, suppress_health_check=UNHEALTHY)
 @given(pair=PAIRS)
 @example(pair=(*RIGHT[1], "2024-02-29T23:59:59.12Z"))

@@ -36,6 +36,7 @@ def test_every_line_kills_exactly_the_rules_it_says():
     assert [judge_case(line.case, observe_case(store(), line.case)) for line in LINES] == list(LINES)
 
 
+@pytest.mark.slow
 def test_the_slow_oracle_agrees_with_every_line_of_letters():
     listed = [line for line in LINES if line.case.letters and line.case.task in ("mockmed", "medication_request", "visit_with_observation")]
     for line in listed:

@@ -33,6 +33,7 @@ def check_walk(name, most, expected):
     assert all(walked.fooled[name] > 0 for name in ("banner", "form", "identity"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "most", "expected"), WALKED)
 def test_no_wrong_sequence_is_paid_and_no_right_one_refused(name, most, expected):
     check_walk(name, most, expected)
@@ -52,6 +53,7 @@ def test_the_walk_finds_out_a_checker_that_lacks_a_rule(rule, most):
     assert walked.disagreements and all(len(each.letters) <= most for each in walked.disagreements)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "most"), [("whole_frame", 2), ("clean_history", 3)])
 def test_a_long_sequence_that_fools_a_lacking_checker_shrinks_to_a_short_one(rule, most):
     task, letters = build_task("mockmed"), spell("mockmed")
