@@ -69,10 +69,15 @@ def simulate(row: dict[str, str], arm: Arm, n: int, knowledge: Knowledge, rng: R
     drug = arm.drug or "metformin"  # on placebo no dose is ever in force
     has_diabetes = row["disease"] == "type_2_diabetes"
     taken = np.broadcast_to(adherence, (n, days))
-    weight = derive_natural_weight(people, drug, dose, taken, has_diabetes=has_diabetes, knowledge=knowledge)
+    until = WEEK * int(row["support_until_week"]) if row["support_until_week"] else None
+
+    def derive_weight(who: NaturalPeople) -> np.ndarray:
+        return derive_natural_weight(who, drug, dose, taken, has_diabetes=has_diabetes, knowledge=knowledge, habits_until=until)
+
+    weight = derive_weight(people)
     if row["lead_in_pct"]:
         people = scale_response(people, weight[:, first], float(row["lead_in_pct"]))
-        weight = derive_natural_weight(people, drug, dose, taken, has_diabetes=has_diabetes, knowledge=knowledge)
+        weight = derive_weight(people)
     if row["item"] == "weight":
         change = weight[:, last] - weight[:, first]
         if row["unit"] == "%":
@@ -84,8 +89,7 @@ def simulate(row: dict[str, str], arm: Arm, n: int, knowledge: Knowledge, rng: R
     if row["versus"] != "placebo":
         return treated
     habits = people._replace(response=np.zeros_like(people.response))
-    untreated = derive_natural_weight(habits, drug, dose, taken, has_diabetes=has_diabetes, knowledge=knowledge)
-    return treated - change_of_item(row, arm, np.zeros(days), untreated, adherence, drawn[3], knowledge, rng)
+    return treated - change_of_item(row, arm, np.zeros(days), derive_weight(habits), adherence, drawn[3], knowledge, rng)
 
 
 def draw_people(row: dict[str, str], arm: Arm, start: np.ndarray, drawn: np.ndarray, knowledge: Knowledge) -> NaturalPeople:

@@ -66,3 +66,13 @@ def test_a_drug_that_raises_weight_keeps_its_whole_effect():
     assert rising
     for drug in rising:
         assert find_own_share(drug, KNOWLEDGE.drugs[drug].ladder[-1], 80.0, True, KNOWLEDGE) > 0
+
+
+def test_what_habits_changed_goes_back_only_once_their_support_ends():
+    who, dose, taken = people(), np.zeros(DAYS), np.ones((3, DAYS))
+    half = int(KNOWLEDGE.parameter("natural_return_half_time_days"))
+    ended = derive_natural_weight(who, "metformin", dose, taken, has_diabetes=False, knowledge=KNOWLEDGE, habits_until=476)[0]
+    kept = weight(dose, who=who, drug="metformin")[0]
+    assert np.array_equal(ended[:477], kept[:477])
+    assert (ended[476 + half] - ended[476]) / (100 - ended[476]) == pytest.approx(0.5, abs=1e-9)
+    assert kept[-1] < kept[476]

@@ -318,7 +318,8 @@ def load_knowledge(extra: Path | None = None) -> Knowledge:
     """The package's knowledge, with the rows of the folder `extra` added.
 
     Without `extra` nothing is parsed yet, and it is the same object each time. `extra` holds files of the same names and columns as the
-    package's; all rows are then read and checked against each other. Raises KnowledgeError for an id, name or code that another row has, and for whatever else disagrees.
+    package's; all rows are then read and checked against each other. Raises KnowledgeError for an id, name or code that another row has,
+    and for whatever else disagrees.
     """
     if extra is None:
         return _packaged()

@@ -24,18 +24,28 @@ class NaturalPeople(NamedTuple):
 
 
 def derive_natural_weight(
-    people: NaturalPeople, drug: str, dose: Reals, adherence: Reals, *, has_diabetes: bool, knowledge: Knowledge
+    people: NaturalPeople,
+    drug: str,
+    dose: Reals,
+    adherence: Reals,
+    *,
+    has_diabetes: bool,
+    knowledge: Knowledge,
+    habits_until: int | None = None,
 ) -> Reals:
     """True weight in kg [person, day] under the doses in force, [day], and the shares of them taken, [person or 1, day].
 
-    The mean effect of a drug holds what people on placebo lose too, so that is taken off it once.
+    The mean effect of a drug holds what people on placebo lose too, so that is taken off it once. `habits_until` is the day on which
+    support of habits ends, None: it goes on; what habits changed then goes back as what a drug changed does.
     """
     table = load_drug_table(knowledge, drug, (), has_diabetes)
     weeks = dose[::DAYS_A_WEEK]
     target = people.response * _own_share(table, weeks, people.start_kg, has_diabetes, knowledge) * adherence[:, ::DAYS_A_WEEK]
     of_drug = _approach(target, _loss_half_time(drug, knowledge), knowledge.parameter("natural_return_half_time_days"))
     days = np.arange(len(dose))
-    habits = people.habits_pct / 100 * (1 - np.exp2(-days / knowledge.parameter("natural_habits_half_time_days")))
+    supported = days if habits_until is None else np.minimum(days, habits_until)
+    habits = people.habits_pct / 100 * (1 - np.exp2(-supported / knowledge.parameter("natural_habits_half_time_days")))
+    habits = habits * np.exp2((supported - days) / knowledge.parameter("natural_return_half_time_days"))
     week = days / DAYS_A_WEEK
     before = np.minimum(week.astype(np.int64), of_drug.shape[1] - 1)
     after = np.minimum(before + 1, of_drug.shape[1] - 1)
