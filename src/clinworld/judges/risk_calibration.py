@@ -9,7 +9,7 @@ from clinworld.judges.subject import Subject, no_answer
 from clinworld.judges.words.answer_words import risk_sides
 from clinworld.schema.verdict import Verdict, scored, unmeasured
 
-STEPS = 1000
+STEPS = 250  # a constant between two steps could be better by 0.000004 at most
 
 
 def judge(subject: Subject, settings: Mapping[str, Any]) -> tuple[Verdict, ...]:
@@ -31,9 +31,10 @@ def judge(subject: Subject, settings: Mapping[str, Any]) -> tuple[Verdict, ...]:
 
 
 def _constants(subject: Subject) -> tuple[Constant, ...]:
+    one_a_side = {side: category for category, side in risk_sides().items()}
     return tuple(
         Constant(f"always risk {step / STEPS:.3f}, {category}", lambda _, __, r=step / STEPS, c=category: _says(r, c))  # type: ignore[misc]  # bound defaults
-        for category in risk_sides()
+        for category in one_a_side.values()
         for step in range(STEPS + 1)
     )
 
