@@ -55,6 +55,8 @@ SOUND: dict[str, dict[str, str]] = {
         "wordings_zh": "|".join(ZH[name] for name in ("say_one", "say_two", "say_three", "say_four")),
     },
     "symptom_shadows": {"id": "sample", "shadows": "sleep_decline|weight|acs", **ORIGIN},
+    "symptom_complaints": {"id": "sample", "complaints": "abdominal_pain", **ORIGIN},
+    "condition_states": {"id": "sample", "states": "has_cholestasis", **ORIGIN},
     "findings": {
         **{"id": "sample", **NAMES, "aliases": "sample sign", "kind": "exam", "positive_en": "Seen", "positive_zh": ZH["found"]},
         **{"negative_en": "Not seen", "negative_zh": ZH["not_found"], **ORIGIN},
@@ -97,6 +99,8 @@ SOUND: dict[str, dict[str, str]] = {
 
 NEEDS = {  # rows that a row names
     "symptom_shadows": "symptoms",
+    "symptom_complaints": "symptoms",
+    "condition_states": "condition_labels",
     "comorbidities": "condition_labels",
     "factor_effects": "factors",
     "event_effects": "events",

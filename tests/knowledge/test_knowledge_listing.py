@@ -108,7 +108,16 @@ def test_an_added_row_counts_in_the_shares(tmp_path: Path) -> None:
     assert authored("all", added) == authored("all", KNOWLEDGE) + 1
 
 
-JOINED = ("comorbidities", "factor_effects", "correlations", "event_effects", "couplings", "symptom_shadows")
+JOINED = (
+    "comorbidities",
+    "factor_effects",
+    "correlations",
+    "event_effects",
+    "couplings",
+    "symptom_shadows",
+    "symptom_complaints",
+    "condition_states",
+)
 IN_ENGLISH_ALONE = ("sources", "parameters")  # citations, and what a number of the world is for
 
 

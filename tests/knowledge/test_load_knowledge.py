@@ -199,6 +199,8 @@ TYPOS = [
     ("symptoms", "wordings_zh", "", "at least one"),
     ("symptoms", "age_high", "grown", "a number is expected"),
     ("symptom_shadows", "shadows", "", "at least one"),
+    ("symptom_complaints", "complaints", "", "at least one"),
+    ("condition_states", "states", "", "at least one"),
     ("findings", "kind", "imagin", "'imaging'"),
     ("findings", "cut", "many", "a number is expected"),
     ("tests", "measures", "", "at least one"),

@@ -12,7 +12,6 @@ from extra_rows import DRUG, FILES, FOLDER, ZH, add_file, add_row, read_package,
 
 from clinworld.cli.main import main
 from clinworld.core.errors import StoreError
-from clinworld.core.tables import load_csv
 from clinworld.core.text import LANGUAGES, Language
 from clinworld.knowledge.alarm_limits import find_alarms
 from clinworld.knowledge.markdown import escape, escape_heading
@@ -20,7 +19,7 @@ from clinworld.knowledge.page_text import Book
 from clinworld.knowledge.pages import PAGE_KINDS, build_pages, write_pages
 from clinworld.knowledge.places import entries_of
 from clinworld.knowledge.reference_change import reference_change_pct
-from clinworld.knowledge.related import COMPLAINTS, relate
+from clinworld.knowledge.related import relate
 
 pytestmark = pytest.mark.rows
 
@@ -266,10 +265,10 @@ def test_a_protocol_is_about_no_disease_it_does_not_touch_and_nearly_every_disea
 
 def test_every_complaint_of_the_table_is_a_symptom_and_has_a_triage_protocol() -> None:
     knowledge = read_package()
-    rows = load_csv(COMPLAINTS, ("symptom", "complaint", "source", "status"))
     asked = {row.subject.complaint for row in knowledge.protocols.values() if row.kind == "triage"}
-    assert {row["complaint"] for row in rows} <= asked and {row["symptom"] for row in rows} <= set(knowledge.symptoms)
-    assert all(row["symptom"] != row["complaint"] for row in rows) and len({tuple(row.values())[:2] for row in rows}) == len(rows)
+    assert knowledge.symptom_complaints
+    for key, row in knowledge.symptom_complaints.items():
+        assert set(row.complaints) <= asked - {key} and key in knowledge.symptoms
 
 
 @pytest.mark.parametrize(("language", "label"), [("en", "Reference change value (RCV)"), ("zh", ZH["rcv"])])

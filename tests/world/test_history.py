@@ -6,9 +6,7 @@ import pytest
 from history_cases import KNOWLEDGE, RNG, course_of, history_of, premises, record_of, show, showing
 from observe_case import with_rows
 
-from clinworld.core.tables import load_csv
 from clinworld.gates.item.history_is_possible import check_history, find_diagnosis_day
-from clinworld.knowledge.load import HERE
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import History
 from clinworld.schema.record_rows import record_from_row, record_to_row
@@ -267,9 +265,8 @@ def test_every_row_a_history_uses_is_listed_with_its_status():
 
 
 def test_what_a_condition_makes_true_of_a_patient_is_a_flag_that_rules_know():
-    for row in load_csv(HERE / "condition_states.csv", ("condition", "state", "source", "status")):
-        assert row["condition"] in KNOWLEDGE.conditions
-        assert KNOWLEDGE.rule_facts[row["state"]].kind == "flag"
-        assert row["state"] in find_states((row["condition"],))
-        assert row["source"] in KNOWLEDGE.sources
-    assert find_states(("obesity",)) == ()
+    assert KNOWLEDGE.condition_states
+    for key, row in KNOWLEDGE.condition_states.items():
+        assert all(KNOWLEDGE.rule_facts[state].kind == "flag" for state in row.states)
+        assert find_states(KNOWLEDGE, (key,)) == row.states
+    assert find_states(KNOWLEDGE, ("obesity",)) == ()

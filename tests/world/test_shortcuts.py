@@ -103,7 +103,7 @@ def test_drugs_kept_by_condition_are_those_that_no_contraindication_forbids():
         licensed = {each.name: KNOWN.drugs[each.name] for each in history_drugs._list_licensed(KNOWN, condition)}
         for shown in sorted({"", *(rule.condition for row in licensed.values() for rule in row.contraindications if rule.condition)}):
             known = (*conditions, shown) if shown else conditions
-            states = history_drugs.find_states(known)
+            states = history_drugs.find_states(KNOWN, known)
             against = {name for name, row in licensed.items() if history_drugs.find_contraindications(row, known, states, {})}
             same = {name for name, row in licensed.items() if row.rxcui == drug.rxcui}
             candidates = history_drugs._list_candidates(KNOWN, condition, conditions, shown, drug.id)

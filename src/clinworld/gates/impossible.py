@@ -186,7 +186,7 @@ def find_forbidden_drugs(world: World) -> list[Finding]:
         if drug is None:
             found.append(Finding("drug", f"order, day {order.day}", order.drug, "a drug of knowledge"))
             continue
-        reasons = [rule.condition or rule.state for rule in find_contraindications(drug, known, find_states(known), {})]
+        reasons = [rule.condition or rule.state for rule in find_contraindications(drug, known, find_states(world.knowledge, known), {})]
         end = next((each.day for each in orders[place + 1 :] if each.drug != order.drug), world.record.last_day)
         spoken = read_against(order.drug, world.record.series, sex, world.knowledge)
         against = find_against(spoken, order.day, order.day)

@@ -245,3 +245,13 @@ class Condition:
     def has_symptom(self, name: str) -> bool:
         """Whether a symptom is one of the condition's."""
         return any(entry.symptom == name for entry in self.symptoms)
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionStates:
+    """The flags of rule_facts that are true of a patient because the condition of this id is documented."""
+
+    id: str
+    states: tuple[str, ...]
+    source: str
+    status: str

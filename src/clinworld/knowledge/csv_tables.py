@@ -11,6 +11,7 @@ from clinworld.knowledge.rows import (
     BenignEvent,
     Comorbidity,
     Condition,
+    ConditionStates,
     ContextPhrase,
     Coupling,
     Device,
@@ -31,6 +32,7 @@ from clinworld.knowledge.rows import (
     Specialty,
     Stream,
     Symptom,
+    SymptomComplaints,
     SymptomShadow,
 )
 from clinworld.knowledge.rule_reader import read_rule_fact
@@ -346,6 +348,8 @@ TABLES: dict[str, TableShape] = {
     "couplings": TableShape("couplings.csv", _COUPLING),
     "past_events": TableShape("past_events.csv", _PAST_EVENT),
     "symptom_shadows": TableShape("symptom_shadows.csv", sourced(SymptomShadow, id=ID, shadows=SOME_WORDS)),
+    "symptom_complaints": TableShape("symptom_complaints.csv", sourced(SymptomComplaints, id=ID, complaints=SOME_WORDS)),
+    "condition_states": TableShape("condition_states.csv", sourced(ConditionStates, id=ID, states=SOME_WORDS)),
     "artifacts": TableShape("artifacts.csv", _ARTIFACT),
     "devices": TableShape("devices.csv", named(Device, reports=WORDS)),
     "drivers": TableShape("drivers.csv", _DRIVER),

@@ -26,6 +26,8 @@ _SUFFIX_UNITS = (("_pct", "%"), ("_days", "d"), ("_weeks", "wk"), ("_change_kg",
 _ITEMS = ("analytes", "streams", "findings")
 _JOINS = {  # kinds whose rows are called by what they join, each cell with the kinds its id may be of
     "symptom_shadows": (("id", ("symptoms",)),),
+    "symptom_complaints": (("id", ("symptoms",)),),
+    "condition_states": (("id", ("conditions",)),),
     "comorbidities": (("a", ("conditions",)), ("b", ("conditions",))),
     "factor_effects": (("factor", ("factors",)), ("item", _ITEMS)),
     "correlations": (("a", _ITEMS), ("b", _ITEMS)),

@@ -23,6 +23,7 @@ from clinworld.knowledge.rows import (
     BenignEvent,
     Comorbidity,
     Condition,
+    ConditionStates,
     ContextPhrase,
     Coupling,
     Device,
@@ -43,6 +44,7 @@ from clinworld.knowledge.rows import (
     Specialty,
     Stream,
     Symptom,
+    SymptomComplaints,
     SymptomShadow,
 )
 from clinworld.knowledge.rule_reader import read_protocol
@@ -142,6 +144,16 @@ class Knowledge:
     def symptom_shadows(self) -> Mapping[str, SymptomShadow]:
         """What some symptoms could be mistaken for."""
         return self._table("symptom_shadows")
+
+    @cached_property
+    def symptom_complaints(self) -> Mapping[str, SymptomComplaints]:
+        """Of which complaints of triage protocols some symptoms are a form."""
+        return self._table("symptom_complaints")
+
+    @cached_property
+    def condition_states(self) -> Mapping[str, ConditionStates]:
+        """What is a fact of a patient because a condition is documented."""
+        return self._table("condition_states")
 
     @cached_property
     def findings(self) -> Mapping[str, FindingKind]:

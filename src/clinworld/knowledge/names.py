@@ -9,7 +9,16 @@ from clinworld.knowledge.lazy_files import LazyFiles
 
 # Kinds whose rows have an id and no name.
 UNNAMED = (
-    *("sources", "symptoms", "symptom_shadows", "comorbidities", "factor_effects", "correlations"),
+    *(
+        "sources",
+        "symptoms",
+        "symptom_shadows",
+        "symptom_complaints",
+        "condition_states",
+        "comorbidities",
+        "factor_effects",
+        "correlations",
+    ),
     *("events", "event_effects", "couplings", "past_events", "parameters"),
 )
 

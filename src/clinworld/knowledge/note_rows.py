@@ -41,6 +41,16 @@ class SymptomShadow:
 
 
 @dataclass(frozen=True, slots=True)
+class SymptomComplaints:
+    """The complaints that triage protocols are about, symptoms too, of which the symptom of this id is a form."""
+
+    id: str
+    complaints: tuple[str, ...]
+    source: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
 class ContextPhrase:
     """A phrase allowed or refused beside a symptom.
 

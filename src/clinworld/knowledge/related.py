@@ -1,18 +1,12 @@
 """Which protocols a disease has to do with, read from the rows: whoever opens the page of either finds the other."""
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Iterator
 
-from clinworld.core.tables import load_csv
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Condition
 from clinworld.knowledge.rule_rows import Protocol
 from clinworld.knowledge.rules import facts_of
 
-_HERE = Path(__file__).parent
-COMPLAINTS = _HERE / "symptom_complaints.csv"
-STATES = _HERE / "condition_states.csv"
 _FLAGS = ("has", "had", "is")  # has_rhabdomyolysis: the flag of rule_facts that a disease is named in
 _STILL = ("normal", "negative")
 
@@ -24,7 +18,7 @@ def relate(knowledge: Knowledge) -> dict[str, tuple[str, ...]]:
     moves, follows or warns of; or when its rules ask for the disease itself or, where they are about drugs, for an item that is followed
     in it. Protocols for every drug, complaint or item are about no disease more than another and are left out.
     """
-    complaints, states = _pairs(COMPLAINTS, "symptom", "complaint"), load_states()
+    complaints, states = knowledge.symptom_complaints, knowledge.condition_states
     protocols = [(row, _read(row)) for row in knowledge.protocols.values() if not row.subject.is_all]
     used_for: dict[str, set[str]] = {}
     for drug in knowledge.drugs.values():
@@ -33,9 +27,9 @@ def relate(knowledge: Knowledge) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for key, row in knowledge.conditions.items():
         told = {entry.symptom for entry in row.symptoms} | {flag.symptom for flag in row.red_flags if flag.symptom}
-        told |= {complaint for symptom in told for complaint in complaints.get(symptom, ())}
+        told |= {complaint for symptom in told & complaints.keys() for complaint in complaints[symptom].complaints}
         subjects = (told, used_for.get(key, set()), set(_items(row)))
-        asked = {*states.get(key, ()), *(f"{flag}_{key}" for flag in _FLAGS)}
+        asked = {*(states[key].states if key in states else ()), *(f"{flag}_{key}" for flag in _FLAGS)}
         followed = asked | {*row.signals}
         found[key] = tuple(
             protocol.id
@@ -60,16 +54,3 @@ def _items(row: Condition) -> Iterator[str]:
 def _read(protocol: Protocol) -> set[str]:
     """Every fact that the rules of a protocol look at."""
     return {fact for rule in protocol.rules for fact in facts_of(rule.when)}
-
-
-@lru_cache(maxsize=1)
-def load_states() -> Mapping[str, tuple[str, ...]]:
-    """The flags of rule_facts that are true of a patient because of a documented condition."""
-    return _pairs(STATES, "condition", "state")
-
-
-def _pairs(path: Path, first: str, second: str) -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for row in load_csv(path, (first, second, "source", "status")):
-        found[row[first]] = (*found.get(row[first], ()), row[second])
-    return found

@@ -7,6 +7,7 @@ from clinworld.knowledge.condition_rows import (
     Comorbidity,
     Condition,
     ConditionFinding,
+    ConditionStates,
     ConditionSymptom,
     Level,
     LookAlike,
@@ -47,6 +48,7 @@ from clinworld.knowledge.note_rows import (
     ContextPhrase,
     Driver,
     OutcomeRule,
+    SymptomComplaints,
     SymptomShadow,
 )
 from clinworld.knowledge.panel_rows import LabPlatform, PanelCorrelation
@@ -65,6 +67,7 @@ __all__ = [
     "Comorbidity",
     "Condition",
     "ConditionFinding",
+    "ConditionStates",
     "ConditionSymptom",
     "ContextPhrase",
     "Contraindication",
@@ -96,6 +99,7 @@ __all__ = [
     "Specialty",
     "Stream",
     "Symptom",
+    "SymptomComplaints",
     "SymptomShadow",
     "ToldApart",
     "Wordings",

@@ -260,7 +260,7 @@ def _forbids(knowledge: Knowledge, name: str, drug: str, sex: str, age_years: fl
     """Whether a condition is a contraindication of a drug, means a state that is one, or moves an item past mild towards one."""
     if drug not in knowledge.drugs:
         return False
-    if find_contraindications(knowledge.drugs[drug], (name,), find_states((name,)), {}):
+    if find_contraindications(knowledge.drugs[drug], (name,), find_states(knowledge, (name,)), {}):
         return True
     pushes = {push.item: push for push in find_pushes(knowledge, name, sex, age_years)}
     for row in knowledge.drugs[drug].contraindications:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from clinworld.core.rng import Rng
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.related import load_states
 from clinworld.knowledge.rows import Contraindication, Drug
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import PastPrescription, Series
@@ -36,9 +35,10 @@ class Ended(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def find_states(conditions: tuple[str, ...]) -> tuple[str, ...]:
+def find_states(knowledge: Knowledge, conditions: tuple[str, ...]) -> tuple[str, ...]:
     """The flags of rule_facts that are true of a patient because of some conditions."""
-    return tuple(dict.fromkeys(state for name in conditions for state in load_states().get(name, ())))
+    rows = knowledge.condition_states
+    return tuple(dict.fromkeys(state for name in conditions if name in rows for state in rows[name].states))
 
 
 def forbids_state(drug: Drug, state: str) -> bool:
@@ -114,7 +114,7 @@ def _list_licensed(knowledge: Knowledge, condition: str) -> tuple[_Licensed, ...
 def _list_candidates(knowledge: Knowledge, condition: str, conditions: tuple[str, ...], presenting: str, drug: str) -> dict[str, float]:
     """Drug → how often it is chosen for a condition; only what the documented and the presenting conditions allow."""
     known, ingredient = tuple(dict.fromkeys((*conditions, *filter(None, (presenting,))))), knowledge.drugs[drug].rxcui
-    states = find_states(known)
+    states = find_states(knowledge, known)
     return {
         each.name: each.weight
         for each in _list_licensed(knowledge, condition)

@@ -182,7 +182,7 @@ def _can_be_taken(row: OldEvent, conditions: tuple[str, ...], known: Iterable[st
     """Whether the drug whose end is recorded was one for a documented condition and not forbidden to the patient."""
     if not row.taken:
         return True
-    taken, states = knowledge.drugs[row.taken], find_states(tuple(sorted(known)))
+    taken, states = knowledge.drugs[row.taken], find_states(knowledge, tuple(sorted(known)))
     if not has_indication(taken, conditions) or any(forbids_state(taken, state) for state in states):
         return False
     return not any(rule.kind == "absolute" and rule.condition in known for rule in taken.contraindications if rule.condition)

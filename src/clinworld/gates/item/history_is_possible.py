@@ -125,7 +125,7 @@ def check_safety(history: History, profile: Profile, premise: Premise, knowledge
         if order.drug not in knowledge.drugs:
             continue
         drug, last = knowledge.drugs[order.drug], 0 if order.last_day is None else order.last_day
-        states = [*find_states(conditions), *(row.state for day, row in rows if row.state and row.taken != order.drug)]
+        states = [*find_states(knowledge, conditions), *(row.state for day, row in rows if row.state and row.taken != order.drug)]
         reasons = [rule.condition or rule.state for rule in find_contraindications(drug, conditions, states, {})]
         against = find_against(read_against(order.drug, history.series, profile.sex, knowledge), order.first_day, last)
         for reason in (*reasons, *([f"{against.item} {against.value:g} on day {against.day}"] if against else [])):
