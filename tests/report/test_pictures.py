@@ -6,6 +6,7 @@ from report_case import original
 
 from clinworld.core.rng import Rng
 from clinworld.core.text import LANGUAGES, Language
+from clinworld.knowledge.load import load_knowledge
 from clinworld.report.patients import tell_patients
 from clinworld.report.settings import draw_settings, list_parts, make_hard
 from clinworld.report.timelines import draw_compact, draw_timeline, drawn_from_gold, find_bounds
@@ -16,7 +17,7 @@ from clinworld.schema.item import Item
 from clinworld.schema.record import PARTS, ChartFault, Record
 from clinworld.world.build import build_world
 
-KNOWLEDGE = original()[0].knowledge
+KNOWLEDGE = load_knowledge()
 
 
 def pairs() -> list[tuple[Item, GoldRow]]:
