@@ -42,27 +42,28 @@ def couple(levels: Mapping[str, Reals], premise: Premise, knowledge: Knowledge, 
     changed: dict[str, Reals] = {}
     if not premise.has_physiology:
         return changed
-    decided = _list_decided(premise, knowledge)
-    for row in load_couplings(knowledge):
-        if row.effect in decided or not _is_followed(row.effect, levels, premise, knowledge):
+    decided = {each.push.item for each in list_acting(premise, knowledge)}
+    now = dict(levels)
+    for row in _list_followed(knowledge, premise.patient.devices):
+        if row.effect in decided or (row.effect not in levels and row.effect not in knowledge.streams):
             continue
-        cause = _find_change(row, {**levels, **changed} if changed else levels, premise, knowledge, rng)
+        cause = _find_change(row, now, premise, knowledge, rng)
         if cause is None:
             continue
-        change = follow_daily(np.clip(row.slope * cause, -row.cap, row.cap), row.lag_days)
+        change = follow_daily(np.minimum(np.maximum(row.slope * cause, -row.cap), row.cap), row.lag_days)
         name = next((kind + row.effect for kind in KINDS if kind + row.effect in levels), f"shift:{row.effect}")
-        level = changed.get(name, levels.get(name, np.zeros_like(change)))
-        changed[name] = _add(level, change, name, row.effect, knowledge)
+        level = now[name] if name in now else np.zeros_like(change)
+        changed[name] = now[name] = _add(level, change, name, row.effect, knowledge)
     return changed
 
 
-def _list_decided(premise: Premise, knowledge: Knowledge) -> frozenset[str]:
-    return frozenset(each.push.item for each in list_acting(premise, knowledge))
-
-
-def _is_followed(item: str, levels: Mapping[str, Reals], premise: Premise, knowledge: Knowledge) -> bool:
-    row = knowledge.streams.get(item)
-    return item in levels if row is None else bool(set(row.devices) & set(premise.patient.devices))
+@lru_cache(maxsize=64)
+def _list_followed(knowledge: Knowledge, devices: tuple[str, ...]) -> tuple[Coupling, ...]:
+    """The couplings to what is no stream, and to the streams of these devices."""
+    streams = knowledge.streams
+    return tuple(
+        row for row in load_couplings(knowledge) if row.effect not in streams or not set(devices).isdisjoint(streams[row.effect].devices)
+    )
 
 
 def _find_change(row: Coupling, levels: Mapping[str, Reals], premise: Premise, knowledge: Knowledge, rng: Rng) -> Reals | None:
@@ -81,7 +82,7 @@ def _find_change(row: Coupling, levels: Mapping[str, Reals], premise: Premise, k
     if _is_log(row.cause, name, knowledge):
         level = np.log(level)
     change = level - level[0]
-    return change if np.any(change) else None
+    return change if change.any() else None
 
 
 def _is_log(item: str, name: str, knowledge: Knowledge) -> bool:
@@ -105,8 +106,9 @@ def follow_daily(target: Reals, half_time_days: float) -> Reals:
     """What approaches a target day by day, half the distance in `half_time_days`, from the target's own first value on."""
     if half_time_days == 0.0:
         return target
-    left = float(np.exp2(np.array([-1.0 / half_time_days]))[0])
-    level = np.diff(target, prepend=target[0]) * 1.0
+    left = float(np.exp2(-1.0 / half_time_days))
+    level = np.zeros(len(target))
+    level[1:] = target[1:] - target[:-1]
     # The distance still to go is a sum of past steps, each halved over and over.
     back = 1
     while back < len(level) and left > 0.0:

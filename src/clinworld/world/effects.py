@@ -107,9 +107,9 @@ def derive_direct_effects(table: DrugTable, base: Reals, coupling: Reals, start_
     """
     total = table.own + base * table.percent / 100.0
     through_weight = coupling * (table.weight_kg + start_kg * table.weight_percent / 100.0)
-    at = int(np.searchsorted(table.doses, top_dose).clip(max=len(table.doses) - 1))
+    at = min(int(table.doses.searchsorted(top_dose)), len(table.doses) - 1)
     whole, part = total[:, at : at + 1], through_weight[:, at : at + 1]
     is_less = (np.abs(whole) < np.abs(part)) & (whole * part > 0.0)
-    share = np.where(is_less, np.abs(whole) / np.where(is_less, np.abs(part), 1.0), 1.0)
-    responds = whole != 0.0
-    return np.where(responds & ~is_less, total - through_weight, 0.0), share
+    share = np.ones_like(whole)
+    np.divide(np.abs(whole), np.abs(part), out=share, where=is_less)
+    return np.where((whole != 0.0) & ~is_less, total - through_weight, 0.0), share

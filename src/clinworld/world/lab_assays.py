@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinworld.core.errors import KnowledgeError, allowed_values, nearest_match
+from clinworld.core.units import to_tick
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte
 from clinworld.schema.course import Reals
@@ -31,15 +32,26 @@ class Part(NamedTuple):
         return np.asarray(whole * odds / (1 + odds))
 
 
+class Undiagnosed(NamedTuple):
+    """A measured analyte by which a condition is diagnosed: its places among the measured and the varied, and the limit, also in ticks."""
+
+    at: int
+    varied_at: int
+    condition: str
+    limit: float
+    limit_ticks: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Assays:
     """The analytes `varied`, whose level varies from day to day, and the rows `measured` in a specimen, both in table order.
 
     Columns [varied, 1]: the SD of day-to-day variation on the log scale, and log bounds one printed step inside the hard ones. Columns
     [measured, 1]: the assay's SD, the same bounds, printed steps per unit. `from_varied` is the place of a measured analyte among the
-    varied; one of `follows` (place, id) has none. `usual` [group, 1] is how often a visit draws a group, `group_at` the group of each
-    measured analyte; `measured_wholes` are the places of parts and wholes. `calculated` come each after its inputs; `printed` is the order
-    of all results.
+    varied; one of `follows` (place, id) has none. `drawn` are the names whose words are drawn, those `within` needs first; `errors_at` is
+    the place of each measured analyte among them. `usual` [group, 1] is how often a visit draws a group, `group_at` the group of each
+    measured analyte, `of_group` the measured of each group; `measured_wholes` are the places of parts and wholes. `undiagnosed` are the
+    measured that a condition is diagnosed by. `calculated` come each after its inputs; `printed` is the order of all results.
     """
 
     varied: tuple[str, ...]
@@ -51,8 +63,11 @@ class Assays:
     measured: tuple[Analyte, ...]
     from_varied: NDArray[np.int64]
     follows: tuple[tuple[int, str], ...]
+    drawn: tuple[str, ...]
+    errors_at: NDArray[np.int64]
     groups: tuple[str, ...]
-    group_at: tuple[int, ...]
+    group_at: NDArray[np.int64]
+    of_group: tuple[NDArray[np.int64], ...]
     usual: Reals
     sd_assay: Reals
     low: Reals
@@ -60,6 +75,7 @@ class Assays:
     steps_per_unit: Reals
     measured_parts: tuple[Part, ...]
     measured_wholes: tuple[tuple[int, int], ...]
+    undiagnosed: tuple[Undiagnosed, ...]
     calculated: tuple[Analyte, ...]
     printed: tuple[str, ...]
 
@@ -84,9 +100,11 @@ def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str
     per_unit, low, high = _find_bounds(measured)
     _, varied_low, varied_high = _find_bounds(varied)
     results = {*places, *(row.id for row in calculated)}
+    within = load_mixture(knowledge, "within", tuple(at), sex)
+    drawn = tuple(dict.fromkeys((*within.needed, *places)))
     return Assays(
         varied=tuple(at),
-        within=load_mixture(knowledge, "within", tuple(at), sex),
+        within=within,
         sd_within=_log_sd([row.cv_within_pct for row in varied], knowledge),
         varied_low=varied_low,
         varied_high=varied_high,
@@ -94,8 +112,11 @@ def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str
         measured=measured,
         from_varied=np.array([at.get(row.id, 0) for row in measured], dtype=np.int64),
         follows=tuple((places[name], name) for name in FOLLOWS if name in follows),
+        drawn=drawn,
+        errors_at=np.array([drawn.index(name) for name in places], dtype=np.int64),
         groups=groups,
-        group_at=tuple(groups.index(row.group) for row in measured),
+        group_at=np.array([groups.index(row.group) for row in measured], dtype=np.int64),
+        of_group=tuple(np.flatnonzero([row.group == group for row in measured]) for group in groups),
         usual=np.array([[knowledge.parameter(name)] for name in usual]).reshape(-1, 1),
         sd_assay=_log_sd([row.cv_analytic_pct for row in measured], knowledge),
         low=low,
@@ -103,6 +124,11 @@ def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str
         steps_per_unit=per_unit,
         measured_parts=_find_parts(places, "cv_analytic_pct", sex, knowledge),
         measured_wholes=tuple((places[part], places[whole]) for part, whole in PARTS.items() if part in places and whole in places),
+        undiagnosed=tuple(
+            Undiagnosed(places[row.id], at[row.id], row.diagnostic_of, row.diagnostic_high, to_tick(row.diagnostic_high, row.decimals))
+            for row in measured
+            if row.diagnostic_high is not None and row.id in at
+        ),
         calculated=calculated,
         printed=tuple(name for name in knowledge.analytes if name in results),
     )

@@ -182,6 +182,7 @@ def list_reported_analytes(knowledge: Knowledge, devices: tuple[str, ...]) -> tu
     return tuple(row.id for row in rows if row.group in reports and row.device in devices and has_own_level(row))
 
 
+@lru_cache(maxsize=4096)
 def list_telling(knowledge: Knowledge, conditions: tuple[str, ...]) -> tuple[str, ...]:
     """Those of some conditions that any first level depends on."""
     return tuple(name for name in conditions if _list_told(knowledge, name))
@@ -289,8 +290,10 @@ def draw_first_levels(case_id: str, first: FirstLevels, bmi: float, rng: Rng) ->
     if BODY_MASS_INDEX in needed:
         given = (bmi - first.typical_bmi) / first.bmi_sd
         normals[needed.index(BODY_MASS_INDEX)] = min(max(given, -first.bmi_most_sd), first.bmi_most_sd)
-    mean = np.clip(first.mean + first.per_bmi * (max(bmi, 25.0) - first.typical_bmi), first.low, first.high)
+    mean = first.mean + first.per_bmi * (max(bmi, 25.0) - first.typical_bmi)
+    np.minimum(np.maximum(mean, first.low, out=mean), first.high, out=mean)
     level = squeeze(first.mixture.mix(normals), mean, first.sd, first.low, first.high)
-    level[first.is_log] = np.exp(level[first.is_log])
+    if first.is_log.any():
+        level[first.is_log] = np.exp(level[first.is_log])
     level[first.is_shift] = 0.0
     return level

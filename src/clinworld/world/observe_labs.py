@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinworld.core.rng import Rng, Words, words_to_normal, words_to_uniform
-from clinworld.core.units import from_ticks, to_tick, to_ticks
+from clinworld.core.rng import Rng, words_to_normal, words_to_uniform
+from clinworld.core.units import from_ticks, to_ticks
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte
 from clinworld.schema.course import Course, Reals
@@ -74,28 +74,29 @@ def observe_laboratory(
     n = int(slots[-1]) + 1
     by_group = rng.first_words(premise.case_id, [("lab_group", group) for group in assays.groups], n + 1)
     person, chance = words_to_normal(by_group[:, :1]), words_to_uniform(by_group[:, 1:][:, slots])
-    is_drawn = _draw_groups(premise, assays, visits, person, chance, knowledge)[assays.group_at, :]
-    needed = rng.first_words(premise.case_id, [("labs", name) for name in assays.within.needed], n)[:, slots]
-    words = dict(zip(assays.within.needed, needed, strict=True))
+    is_drawn = _draw_groups(premise, assays, visits, person, chance, knowledge)
+    words = rng.first_words(premise.case_id, [("labs", name) for name in assays.drawn], n)[:, slots]
+    # A word makes two normals: the high half the day's variation, the low half the error; either half is finer than any result.
+    normals = words_to_normal(words[: len(assays.within.needed)])
+    errors = words_to_normal((words << _HALF | words >> _HALF)[assays.errors_at])
     levels = np.array([course.levels[name][visits] for name in assays.varied])
-    normals = words_to_normal(needed)
     cell_haemoglobin = draw_cell_haemoglobin(premise.case_id, knowledge, rng) if "haemoglobin" in assays.varied else 0.0
     truth = derive_specimens(assays, levels, normals, cell_haemoglobin, premise.patient.sex, knowledge)
     befell = None
     if has_specimens:
         names = tuple(row.id for row in assays.measured)
-        methods = draw_methods(premise, visits, is_drawn, names, knowledge, rng)
-        befell = draw_specimens(premise, visits, is_drawn, names, methods.platforms, knowledge, rng)
+        methods = draw_methods(premise, visits, is_drawn[assays.group_at], names, knowledge, rng)
+        befell = draw_specimens(premise, visits, is_drawn[assays.group_at], names, methods.platforms, knowledge, rng)
         truth = (truth * befell.times + befell.plus) * methods.times + methods.plus
-    ticks = measure(assays, truth, _draw_errors(premise, assays, words, n, slots, repeat, rng), knowledge)
+    if repeat:
+        paths = [("labs_again", row.id, repeat) for row in assays.measured]
+        errors = words_to_normal(rng.first_words(premise.case_id, paths, n)[:, slots])
+    ticks = measure(assays, truth, errors, knowledge)
     _keep_first_undiagnosed(premise, assays, ticks, levels)
-    printed = ticks / assays.steps_per_unit
-    results = {row.id: Results(row, ticks[i], printed[i], is_drawn[i]) for i, row in enumerate(assays.measured)}
     age_years = (premise.patient.age_low + premise.patient.age_high) / 2
-    for row in assays.calculated:
-        is_valid = befell.is_fasting if befell is not None and FORMULAS[row.derived_by].is_fasting else None
-        results[row.id] = calculate_result(row, age_years, premise.patient.sex, results, knowledge, is_valid=is_valid)
-    charted = tuple(series for name in assays.printed if len((series := chart_results(results[name], visits)).days))
+    is_fasting = None if befell is None else befell.is_fasting
+    results = print_results(assays, ticks, is_drawn, age_years, premise.patient.sex, knowledge, is_fasting=is_fasting)
+    charted = chart_results(assays, results, is_drawn, ticks, visits)
     if befell is None:
         return ObservedLabs(charted)
     faults = _list_faults((*befell.touched, *methods.touched), assays, results, visits)
@@ -142,18 +143,6 @@ def derive_specimens(assays: Assays, levels: Reals, normals: Reals, cell_haemogl
     return truth
 
 
-def _draw_errors(premise: Premise, assays: Assays, words: Mapping[str, Words], n: int, slots: Days, repeat: int, rng: Rng) -> Reals:
-    """Standard normals of the assays' errors, [measured, visit]."""
-    if repeat:
-        paths = [("labs_again", row.id, repeat) for row in assays.measured]
-        return words_to_normal(rng.first_words(premise.case_id, paths, n)[:, slots])
-    drawn = np.array(
-        [words[row.id] if row.id in words else rng.at(premise.case_id, "labs", row.id).words(n)[slots] for row in assays.measured]
-    )
-    # A word makes two normals: the high half the day's variation, the low half the error; either half is finer than any result.
-    return words_to_normal((drawn << _HALF) | (drawn >> _HALF))
-
-
 def measure(assays: Assays, truth: Reals, errors: Reals, knowledge: Knowledge) -> NDArray[np.int64]:
     """Printed ticks [measured, visit] of what is true, with the assays' errors (standard normals), all inside the hard bounds.
 
@@ -173,35 +162,60 @@ def measure(assays: Assays, truth: Reals, errors: Reals, knowledge: Knowledge) -
 def _keep_first_undiagnosed(premise: Premise, assays: Assays, ticks: NDArray[np.int64], levels: Reals) -> None:
     """Fold a first result back below the limit at which a condition this patient is not known to have would be diagnosed."""
     known = (premise.patient.disease, *premise.patient.comorbidities)
-    for i, row in enumerate(assays.measured):
-        if row.diagnostic_high is not None and row.diagnostic_of not in known and row.id in assays.varied:
-            limit = to_tick(row.diagnostic_high, row.decimals)
-            if levels[assays.from_varied[i], 0] < row.diagnostic_high and ticks[i, 0] >= limit:
-                ticks[i, 0] = 2 * limit - 1 - ticks[i, 0]
+    for each in assays.undiagnosed:
+        is_false = each.condition not in known and levels[each.varied_at, 0] < each.limit and ticks[each.at, 0] >= each.limit_ticks
+        if is_false:
+            ticks[each.at, 0] = 2 * each.limit_ticks - 1 - ticks[each.at, 0]
 
 
-def calculate_result(
-    row: Analyte, age_years: float | Reals, sex: str, results: Mapping[str, Results], knowledge: Knowledge, *, is_valid: Flags | None = None
-) -> Results:
-    """A calculated result on the visits that have all its inputs, from their printed values; none outside the formula's domain.
+def print_results(
+    assays: Assays,
+    ticks: NDArray[np.int64],
+    is_drawn: Flags,
+    age_years: float | Reals,
+    sex: str,
+    knowledge: Knowledge,
+    *,
+    is_fasting: Flags | None = None,
+) -> dict[str, Results]:
+    """Results by analyte: those measured, from `ticks` [measured, visit] and `is_drawn` [group, visit], and those calculated from them.
 
-    The age may differ by visit. `is_valid` limits it to some visits further.
+    A result is calculated on the visits that have all its inputs, from their printed values; none outside the formula's domain. The age
+    may differ by visit. `is_fasting` limits results that hold for fasting specimens only.
     """
-    formula = FORMULAS[row.derived_by]
-    result = formula.calculate({name: results[name].printed for name in formula.inputs}, age_years, sex, knowledge)
-    is_charted = (result >= row.hard_low) & (result <= row.hard_high)
-    for name in formula.inputs:
-        is_charted &= results[name].is_charted
-    if is_valid is not None:
-        is_charted &= is_valid
-    ticks = to_ticks(np.where(is_charted, result, 0), row.decimals)
-    return Results(row, ticks, np.where(is_charted, from_ticks(ticks, row.decimals), np.nan), is_charted)
+    rows = zip(assays.measured, ticks, ticks / assays.steps_per_unit, is_drawn[assays.group_at], strict=True)
+    results = {each[0].id: Results(*each) for each in rows}
+    for row in assays.calculated:
+        formula = FORMULAS[row.derived_by]
+        inputs = {name: results[name] for name in formula.inputs}
+        value = formula.calculate({name: each.printed for name, each in inputs.items()}, age_years, sex, knowledge)
+        is_charted = (value >= row.hard_low) & (value <= row.hard_high)
+        for each in inputs.values():
+            is_charted &= each.is_charted
+        if is_fasting is not None and formula.is_fasting:
+            is_charted &= is_fasting
+        calculated = to_ticks(np.where(is_charted, value, 0), row.decimals)
+        results[row.id] = Results(row, calculated, np.where(is_charted, from_ticks(calculated, row.decimals), np.nan), is_charted)
+    return results
 
 
-def chart_results(results: Results, visits: Days) -> Series:
-    """The visits that drew an analyte, as a series."""
-    row, at = results.row, results.is_charted
-    return Series(row.id, "laboratory", row.ucum, row.decimals, visits[at].astype(np.int32), results.ticks[at])
+def chart_results(
+    assays: Assays, results: Mapping[str, Results], is_drawn: Flags, ticks: NDArray[np.int64], visits: Days
+) -> tuple[Series, ...]:
+    """What was drawn, as series in the order of the analyte table; an analyte that no visit drew is left out."""
+    days, series = visits.astype(np.int32), {}
+    for drawn, places in zip(is_drawn, assays.of_group, strict=True):
+        when = days[drawn]
+        for place, charted in zip(places.tolist(), ticks[places].compress(drawn, axis=1), strict=True):
+            series[assays.measured[place].id] = _chart(assays.measured[place], when, charted)
+    for row in assays.calculated:
+        at = results[row.id].is_charted
+        series[row.id] = _chart(row, days[at], results[row.id].ticks[at])
+    return tuple(series[name] for name in assays.printed if len(series[name].days))
+
+
+def _chart(row: Analyte, days: NDArray[np.int32], ticks: NDArray[np.int64]) -> Series:
+    return Series(row.id, "laboratory", row.ucum, row.decimals, days, ticks)
 
 
 def _list_faults(touched: tuple[Touched, ...], assays: Assays, results: Mapping[str, Results], visits: Days) -> tuple[ChartFault, ...]:
