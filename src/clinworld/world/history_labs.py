@@ -100,7 +100,7 @@ def observe_past_labs(
         ticks[places.limited] = np.where(undiagnosed & (part >= limit), 2 * limit - 1 - part, part)
     ages = age_at(premise.patient, 0) + days.visits / DAYS_A_YEAR
     results = print_results(assays, ticks, drawn, ages, premise.patient.sex, knowledge)
-    return chart_results(assays, results, drawn, ticks, past.visits)
+    return chart_results(assays, results, past.visits)
 
 
 def _draw_noise(case_id: str, assays: Assays, places: _Places, n: int, rng: Rng) -> _Noise:

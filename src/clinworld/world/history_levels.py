@@ -4,7 +4,7 @@ What departs from usual because of a documented condition did so from its diagno
 the course began on its onset; what a drug did to a level began with the drug and ended with it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -26,6 +26,7 @@ from clinworld.world.levels import FirstLevels, draw_first_levels, levels_of, li
 
 _NONE = -1  # no documented condition moves the item
 _TINY = 1e-9
+_SHARE = "history_share_"
 
 Rows = NDArray[np.int64]
 
@@ -40,6 +41,7 @@ class PastItems:
     names: tuple[str, ...]
     first: FirstLevels
     usual: FirstLevels
+    usual_in_unit: Mapping[str, float]
     limited: Rows
     limit: Reals
     drift_sd: Reals
@@ -86,16 +88,24 @@ def load_past_frame(knowledge: Knowledge, conditions: tuple[str, ...], devices: 
     made = [knowledge.analytes[items.names[i]].diagnostic_of for i in limited]
     limit_of = [conditions.index(name) if name in conditions else _NONE for name in made]
     is_made = [_NONE != place == movers[i].place for i, place in zip(limited, limit_of, strict=True)]
+    shares = _load_shares(knowledge)
     return PastFrame(
         items=items,
         pushed=pushed,
         mover=np.array([mover.place for mover in movers], dtype=np.int64),
-        by_finding=np.array([mover.by_finding for mover in movers], dtype=np.bool_)[:, None],
-        share=_column([knowledge.parameter(f"history_share_{mover.trajectory}") for mover in movers]),
+        by_finding=np.array([[mover.by_finding] for mover in movers], dtype=np.bool_).reshape(-1, 1),
+        share=_column([shares[mover.trajectory] for mover in movers]),
         limit_of=np.array(limit_of, dtype=np.int64),
         makes=items.limited[is_made],
         makes_limit=items.limit[is_made],
     )
+
+
+@lru_cache(maxsize=8)
+def _load_shares(knowledge: Knowledge) -> Mapping[str, float]:
+    # By trajectory, how much of a departure from usual was there at diagnosis.
+    rows = knowledge.parameters.values()
+    return {row.id.removeprefix(_SHARE): row.value for row in rows if row.id.startswith(_SHARE)}
 
 
 @lru_cache(maxsize=2048)
@@ -108,6 +118,7 @@ def _load_items(knowledge: Knowledge, conditions: tuple[str, ...], devices: tupl
         names=names,
         first=first,
         usual=usual,
+        usual_in_unit=dict(zip(names, _in_unit(usual.mean, usual.is_log)[:, 0].tolist(), strict=True)),
         limited=np.array([i for i, row in enumerate(rows) if row.diagnostic_high is not None], dtype=np.int64),
         limit=_column([row.diagnostic_high for row in rows if row.diagnostic_high is not None]),
         drift_sd=knowledge.parameter("history_drift_share") / 100 * _column(between),
@@ -139,22 +150,26 @@ _STILL = _Mover(_NONE, "unwritten", False)
 def _find_movers(items: PastItems, conditions: tuple[str, ...], sex: str, age_years: float, knowledge: Knowledge) -> list[_Mover]:
     """For each item the condition whose written level lies farthest from usual, the first on a tie; else the first with a finding that
     moves it."""
-    movers = [_STILL] * len(items.names)
-    at = {name: i for i, name in enumerate(items.names)}
+    movers, usual = dict.fromkeys(items.names, _STILL), items.usual_in_unit
     for push in reversed(list_documented(knowledge, conditions, sex, age_years)):
-        if push.item in at:
-            movers[at[push.item]] = _Mover(conditions.index(push.condition), push.trajectory, True)
-    usual, farthest = _in_unit(items.usual.mean, items.usual.is_log)[:, 0], dict.fromkeys(at, -1.0)
+        if push.item in movers:
+            movers[push.item] = _Mover(conditions.index(push.condition), push.trajectory, True)
+    farthest = dict.fromkeys(items.names, -1.0)
     for place, name in enumerate(conditions):
-        for level in levels_of(name, knowledge):
-            if level.item in at and (far := abs(level.mean - usual[at[level.item]])) > farthest[level.item]:
-                farthest[level.item] = far
-                movers[at[level.item]] = _Mover(place, _find_trajectory(name, level.item, knowledge), False)
-    return movers
+        for item, mean, trajectory in _list_written(knowledge, name):
+            if item in movers and (far := abs(mean - usual[item])) > farthest[item]:
+                farthest[item] = far
+                movers[item] = _Mover(place, trajectory, False)
+    return list(movers.values())
 
 
-def _find_trajectory(condition: str, item: str, knowledge: Knowledge) -> str:
-    return next((each.trajectory for each in knowledge.conditions[condition].findings if each.item == item), _STILL.trajectory)
+@lru_cache(maxsize=512)
+def _list_written(knowledge: Knowledge, condition: str) -> tuple[tuple[str, float, str], ...]:
+    """(item, mean, trajectory) of the levels that a condition writes."""
+    levels = levels_of(condition, knowledge)
+    findings = knowledge.conditions[condition].findings if levels else ()
+    trajectories = {each.item: each.trajectory for each in reversed(findings)}
+    return tuple((level.item, level.mean, trajectories.get(level.item, _STILL.trajectory)) for level in levels)
 
 
 def find_day_zero(premise: Premise, course: Course, frame: PastFrame, knowledge: Knowledge, rng: Rng) -> DayZero:
@@ -187,7 +202,8 @@ def find_day_zero(premise: Premise, course: Course, frame: PastFrame, knowledge:
 
 class _Effect(NamedTuple):
     # What a drug does to the items at `rows`: by dose, added and in percent, [row, dose], and how fast, [row, 1]. What is added shrinks in
-    # proportion to the distance from `normal`, being whole at a distance of `reach` (inf: it does not shrink), [row, 1].
+    # proportion to the distance from `normal`, being whole at a distance of `reach` (inf: it does not shrink), [row, 1]. `is_relative`: some
+    # effect is in percent; `is_bounded`: some reach is not inf.
     rows: Rows
     doses: Reals
     own: Reals
@@ -195,6 +211,8 @@ class _Effect(NamedTuple):
     half_time_days: Reals
     normal: Reals
     reach: Reals
+    is_relative: bool
+    is_bounded: bool
 
 
 @lru_cache(maxsize=4096)
@@ -206,7 +224,9 @@ def _load_effect(knowledge: Knowledge, drug: str, names: tuple[str, ...], has_di
     trial = np.array([[knowledge.parameter(f"levels_trial_{name}") if name else np.inf] for [name] in named]).reshape(-1, 1)
     steady = knowledge.drugs[drug].steady_weeks * WEEK / HALVINGS
     half_times = np.where(np.isnan(table.half_time_days), steady, table.half_time_days)[rows]
-    return _Effect(rows, table.doses, table.own[rows], table.percent[rows], half_times, normal, trial - normal)
+    percent, reach = table.percent[rows], trial - normal
+    flags = bool((percent != 0.0).any()), bool(np.isfinite(reach).any())
+    return _Effect(rows, table.doses, table.own[rows], percent, half_times, normal, reach, *flags)
 
 
 def moves_levels(line: Line, frame: PastFrame, has_diabetes: bool, knowledge: Knowledge) -> bool:
@@ -221,10 +241,14 @@ def remove_drugs(level: Reals, lines: Sequence[Line], frame: PastFrame, has_diab
         if line.last_day is None:
             effect = _load_effect(knowledge, line.drug.id, frame.items.names, has_diabetes)
             at = int(np.searchsorted(effect.doses, line.steps[-1][1]))
-            own, per_unit = effect.own[:, at : at + 1], effect.own[:, at : at + 1] / effect.reach
-            whole = np.where(np.isinf(effect.reach), own, 0.0)
-            before = (level[effect.rows] - whole + per_unit * effect.normal) / np.maximum(1.0 + per_unit, _TINY)
-            level[effect.rows] = before / (1.0 + effect.percent[:, at : at + 1] / 100.0)
+            own, before = effect.own[:, at : at + 1], level[effect.rows]
+            if effect.is_bounded:
+                per_unit = own / effect.reach
+                whole = np.where(np.isinf(effect.reach), own, 0.0)
+                before = (before - whole + per_unit * effect.normal) / np.maximum(1.0 + per_unit, _TINY)
+            else:
+                before = before - own
+            level[effect.rows] = before / (1.0 + effect.percent[:, at : at + 1] / 100.0) if effect.is_relative else before
     return level
 
 
@@ -300,13 +324,17 @@ def _apply(line: Line, effect: _Effect, level: Reals, visits: Reals) -> None:
     """Put one drug into levels: its effect builds up from the first day and fades after the last."""
     if not len(effect.rows):
         return
-    days, doses = (np.array(each) for each in zip(*line.steps, strict=True))
-    dose = doses[np.maximum(np.searchsorted(days, visits, side="right") - 1, 0)]
-    at = np.searchsorted(effect.doses, dose)
-    part = 1.0 - np.exp2(-np.maximum(visits - days[0], 0.0) / effect.half_time_days)
+    days = [day for day, _ in line.steps]
+    # By step of the dose, then by visit: the first dose also stands for the visits before it, when no part of it acts.
+    rungs = effect.doses.searchsorted([dose for _, dose in line.steps])
+    at = rungs[np.searchsorted(days[1:], visits, side="right")] if len(days) > 1 else rungs
+    until = visits if line.last_day is None else np.minimum(visits, line.last_day)
+    part = 1.0 - np.exp2(-np.maximum(until - days[0], 0.0) / effect.half_time_days)
     if line.last_day is not None:
-        taken = 1.0 - np.exp2(-np.maximum(np.minimum(visits, line.last_day) - days[0], 0.0) / effect.half_time_days)
-        part = taken * np.exp2(-np.maximum(visits - line.last_day, 0.0) / effect.half_time_days)
-    before = level[effect.rows] * (1.0 + part * effect.percent[:, at] / 100.0)
-    share = np.where(np.isinf(effect.reach), 1.0, np.maximum(before - effect.normal, 0.0) / effect.reach)
-    level[effect.rows] = before + part * share * effect.own[:, at]
+        part *= np.exp2(-np.maximum(visits - line.last_day, 0.0) / effect.half_time_days)
+    before = level[effect.rows]
+    if effect.is_relative:
+        before *= 1.0 + part * effect.percent[:, at] / 100.0
+    if effect.is_bounded:
+        part = part * np.where(np.isinf(effect.reach), 1.0, np.maximum(before - effect.normal, 0.0) / effect.reach)
+    level[effect.rows] = before + part * effect.own[:, at]

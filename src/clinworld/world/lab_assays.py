@@ -32,6 +32,19 @@ class Part(NamedTuple):
         return np.asarray(whole * odds / (1 + odds))
 
 
+class Calculated(NamedTuple):
+    """Results calculated from printed ones, none of which needs another of them: their rows and, among all results, their places and those
+    of their inputs [result, input], of which some may come twice; and their limits, steps per unit and needs as columns."""
+
+    rows: tuple[Analyte, ...]
+    at: NDArray[np.int64]
+    inputs_at: NDArray[np.int64]
+    low: Reals
+    high: Reals
+    steps_per_unit: Reals
+    is_fasting: NDArray[np.bool_]
+
+
 class Undiagnosed(NamedTuple):
     """A measured analyte by which a condition is diagnosed: its places among the measured and the varied, and the limit, also in ticks."""
 
@@ -50,8 +63,9 @@ class Assays:
     [measured, 1]: the assay's SD, the same bounds, printed steps per unit. `from_varied` is the place of a measured analyte among the
     varied; one of `follows` (place, id) has none. `drawn` are the names whose words are drawn, those `within` needs first; `errors_at` is
     the place of each measured analyte among them. `usual` [group, 1] is how often a visit draws a group, `group_at` the group of each
-    measured analyte, `of_group` the measured of each group; `measured_wholes` are the places of parts and wholes. `undiagnosed` are the
-    measured that a condition is diagnosed by. `calculated` come each after its inputs; `printed` is the order of all results.
+    measured analyte; `measured_wholes` are the places of parts and wholes. `undiagnosed` are the
+    measured that a condition is diagnosed by. `calculated` come each after its inputs, and those `calculated_at_once` need none of
+    each other. `results` are the ids of all, first the measured; `printed` are their rows in table order, `printed_at` their places.
     """
 
     varied: tuple[str, ...]
@@ -67,7 +81,6 @@ class Assays:
     errors_at: NDArray[np.int64]
     groups: tuple[str, ...]
     group_at: NDArray[np.int64]
-    of_group: tuple[NDArray[np.int64], ...]
     usual: Reals
     sd_assay: Reals
     low: Reals
@@ -77,7 +90,10 @@ class Assays:
     measured_wholes: tuple[tuple[int, int], ...]
     undiagnosed: tuple[Undiagnosed, ...]
     calculated: tuple[Analyte, ...]
-    printed: tuple[str, ...]
+    calculated_at_once: tuple[Calculated, ...]
+    results: tuple[str, ...]
+    printed: tuple[Analyte, ...]
+    printed_at: NDArray[np.int64]
 
 
 @lru_cache(maxsize=256)
@@ -99,7 +115,8 @@ def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str
     usual = [f"lab_p_{group}" if f"lab_p_{group}" in knowledge.parameters else "lab_p_other" for group in groups]
     per_unit, low, high = _find_bounds(measured)
     _, varied_low, varied_high = _find_bounds(varied)
-    results = {*places, *(row.id for row in calculated)}
+    results = (*places, *(row.id for row in calculated))
+    printed = tuple(row for row in knowledge.analytes.values() if row.id in results)
     within = load_mixture(knowledge, "within", tuple(at), sex)
     drawn = tuple(dict.fromkeys((*within.needed, *places)))
     return Assays(
@@ -116,7 +133,6 @@ def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str
         errors_at=np.array([drawn.index(name) for name in places], dtype=np.int64),
         groups=groups,
         group_at=np.array([groups.index(row.group) for row in measured], dtype=np.int64),
-        of_group=tuple(np.flatnonzero([row.group == group for row in measured]) for group in groups),
         usual=np.array([[knowledge.parameter(name)] for name in usual]).reshape(-1, 1),
         sd_assay=_log_sd([row.cv_analytic_pct for row in measured], knowledge),
         low=low,
@@ -130,7 +146,10 @@ def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str
             if row.diagnostic_high is not None and row.id in at
         ),
         calculated=calculated,
-        printed=tuple(name for name in knowledge.analytes if name in results),
+        calculated_at_once=_find_at_once(calculated, results),
+        results=results,
+        printed=printed,
+        printed_at=np.array([results.index(row.id) for row in printed], dtype=np.int64),
     )
 
 
@@ -170,6 +189,29 @@ def _find_calculated(
         there = {*measured, *(other.id for other in found)}
         if row.device in devices and row.group in groups and there.issuperset(FORMULAS[row.derived_by].inputs):
             found.append(row)
+    return tuple(found)
+
+
+def _find_at_once(calculated: tuple[Analyte, ...], results: tuple[str, ...]) -> tuple[Calculated, ...]:
+    """The calculated results in as few turns as it takes until all have their inputs."""
+    found, waiting = [], list(calculated)
+    while waiting:
+        names = {row.id for row in waiting}
+        rows = tuple(row for row in waiting if names.isdisjoint(FORMULAS[row.derived_by].inputs))
+        inputs = [[results.index(name) for name in FORMULAS[row.derived_by].inputs] for row in rows]
+        width = max(map(len, inputs))
+        found.append(
+            Calculated(
+                rows=rows,
+                at=np.array([results.index(row.id) for row in rows]),
+                inputs_at=np.array([(places * width)[:width] for places in inputs]),
+                low=np.array([[row.hard_low] for row in rows]),
+                high=np.array([[row.hard_high] for row in rows]),
+                steps_per_unit=np.array([[10.0**row.decimals] for row in rows]),
+                is_fasting=np.array([[FORMULAS[row.derived_by].is_fasting] for row in rows]),
+            )
+        )
+        waiting = [row for row in waiting if row not in rows]
     return tuple(found)
 
 

@@ -6,15 +6,15 @@ visit days nor the true levels. An analyte without its device is absent, never n
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinworld.core.rng import Rng, words_to_normal, words_to_uniform
-from clinworld.core.units import from_ticks, to_ticks
+from clinworld.core.units import to_ticks
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.rows import Analyte
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import ChartFault, MethodChange, Series, Specimen
@@ -31,11 +31,9 @@ _HALF = np.uint64(32)
 
 
 class Results(NamedTuple):
-    """One analyte on every visit, printed; only the visits with `is_charted` drew it."""
+    """Printed ticks of `Assays.results` on every visit, [result, visit]; only the visits with `is_charted` drew them."""
 
-    row: Analyte
     ticks: NDArray[np.int64]
-    printed: Reals
     is_charted: Flags
 
 
@@ -66,8 +64,7 @@ def observe_laboratory(
 
     `repeat` above 0 measures the same specimens once more, as a control of the assays would.
     """
-    names = tuple(name for name in course.levels if name in knowledge.analytes)
-    assays = load_assays(knowledge, premise.patient.devices, names, premise.patient.sex)
+    assays = load_assays(knowledge, premise.patient.devices, _pick_analytes(knowledge, tuple(course.levels)), premise.patient.sex)
     if not assays.measured:
         return ObservedLabs(())
     slots = visits // int(knowledge.parameter("visit_slot_days"))
@@ -96,11 +93,17 @@ def observe_laboratory(
     age_years = (premise.patient.age_low + premise.patient.age_high) / 2
     is_fasting = None if befell is None else befell.is_fasting
     results = print_results(assays, ticks, is_drawn, age_years, premise.patient.sex, knowledge, is_fasting=is_fasting)
-    charted = chart_results(assays, results, is_drawn, ticks, visits)
+    charted = chart_results(assays, results, visits)
     if befell is None:
         return ObservedLabs(charted)
-    faults = _list_faults((*befell.touched, *methods.touched), assays, results, visits)
+    is_charted = dict(zip(assays.results, results.is_charted, strict=True))
+    faults = _list_faults((*befell.touched, *methods.touched), assays, is_charted, visits)
     return ObservedLabs(charted, befell.specimens, methods.changes, faults)
+
+
+@lru_cache(maxsize=4096)
+def _pick_analytes(knowledge: Knowledge, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name in knowledge.analytes)
 
 
 def _draw_groups(premise: Premise, assays: Assays, visits: Days, person: Reals, chance: Reals, knowledge: Knowledge) -> Flags:
@@ -177,48 +180,43 @@ def print_results(
     knowledge: Knowledge,
     *,
     is_fasting: Flags | None = None,
-) -> dict[str, Results]:
-    """Results by analyte: those measured, from `ticks` [measured, visit] and `is_drawn` [group, visit], and those calculated from them.
+) -> Results:
+    """Results measured, from `ticks` [measured, visit] and `is_drawn` [group, visit], and those calculated from them.
 
     A result is calculated on the visits that have all its inputs, from their printed values; none outside the formula's domain. The age
     may differ by visit. `is_fasting` limits results that hold for fasting specimens only.
     """
-    rows = zip(assays.measured, ticks, ticks / assays.steps_per_unit, is_drawn[assays.group_at], strict=True)
-    results = {each[0].id: Results(*each) for each in rows}
-    for row in assays.calculated:
-        formula = FORMULAS[row.derived_by]
-        inputs = {name: results[name] for name in formula.inputs}
-        value = formula.calculate({name: each.printed for name, each in inputs.items()}, age_years, sex, knowledge)
-        is_charted = (value >= row.hard_low) & (value <= row.hard_high)
-        for each in inputs.values():
-            is_charted &= each.is_charted
-        if is_fasting is not None and formula.is_fasting:
-            is_charted &= is_fasting
-        calculated = to_ticks(np.where(is_charted, value, 0), row.decimals)
-        results[row.id] = Results(row, calculated, np.where(is_charted, from_ticks(calculated, row.decimals), np.nan), is_charted)
+    n = len(assays.measured)
+    shape = (len(assays.results), ticks.shape[1])
+    results = Results(np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.bool_))
+    results.ticks[:n], results.is_charted[:n] = ticks, is_drawn[assays.group_at]
+    printed = np.full(shape, np.nan)
+    printed[:n] = ticks / assays.steps_per_unit
+    by_name = dict(zip(assays.results, printed, strict=True))
+    for each in assays.calculated_at_once:
+        values = np.array([FORMULAS[row.derived_by].calculate(by_name, age_years, sex, knowledge) for row in each.rows])
+        is_charted = (values >= each.low) & (values <= each.high) & results.is_charted[each.inputs_at].all(axis=1)
+        if is_fasting is not None:
+            is_charted &= is_fasting | ~each.is_fasting
+        calculated = to_ticks(np.where(is_charted, values, 0) * each.steps_per_unit, 0)
+        results.ticks[each.at], results.is_charted[each.at] = calculated, is_charted
+        printed[each.at] = np.where(is_charted, calculated / each.steps_per_unit, np.nan)
     return results
 
 
-def chart_results(
-    assays: Assays, results: Mapping[str, Results], is_drawn: Flags, ticks: NDArray[np.int64], visits: Days
-) -> tuple[Series, ...]:
+def chart_results(assays: Assays, results: Results, visits: Days) -> tuple[Series, ...]:
     """What was drawn, as series in the order of the analyte table; an analyte that no visit drew is left out."""
-    days, series = visits.astype(np.int32), {}
-    for drawn, places in zip(is_drawn, assays.of_group, strict=True):
-        when = days[drawn]
-        for place, charted in zip(places.tolist(), ticks[places].compress(drawn, axis=1), strict=True):
-            series[assays.measured[place].id] = _chart(assays.measured[place], when, charted)
-    for row in assays.calculated:
-        at = results[row.id].is_charted
-        series[row.id] = _chart(row, days[at], results[row.id].ticks[at])
-    return tuple(series[name] for name in assays.printed if len(series[name].days))
+    is_charted = results.is_charted[assays.printed_at]
+    days, ticks = visits.astype(np.int32)[is_charted.nonzero()[1]], results.ticks[assays.printed_at][is_charted]
+    series, first = [], 0
+    for row, last in zip(assays.printed, np.count_nonzero(is_charted, axis=1).cumsum().tolist(), strict=True):
+        if last > first:
+            series.append(Series(row.id, "laboratory", row.ucum, row.decimals, days[first:last], ticks[first:last]))
+        first = last
+    return tuple(series)
 
 
-def _chart(row: Analyte, days: NDArray[np.int32], ticks: NDArray[np.int64]) -> Series:
-    return Series(row.id, "laboratory", row.ucum, row.decimals, days, ticks)
-
-
-def _list_faults(touched: tuple[Touched, ...], assays: Assays, results: Mapping[str, Results], visits: Days) -> tuple[ChartFault, ...]:
+def _list_faults(touched: tuple[Touched, ...], assays: Assays, is_charted: Mapping[str, Flags], visits: Days) -> tuple[ChartFault, ...]:
     """What moved charted results: measured ones by its size, those calculated from them without one."""
     faults = [ChartFault(each.factor, each.analyte, tuple(visits[each.at].tolist()), each.size) for each in touched]
     reached = [(each.factor, each.analyte, each.at) for each in touched]
@@ -229,7 +227,7 @@ def _list_faults(touched: tuple[Touched, ...], assays: Assays, results: Mapping[
                 at_by_factor[factor] = at_by_factor.get(factor, np.zeros_like(at)) | at
         for factor, at in at_by_factor.items():
             reached.append((factor, row.id, at))
-            days = visits[at & results[row.id].is_charted].tolist()
+            days = visits[at & is_charted[row.id]].tolist()
             if days:
                 faults.append(ChartFault(factor, row.id, tuple(days), None))
     return tuple(faults)
