@@ -37,7 +37,7 @@ def list_acting(premise: Premise, knowledge: Knowledge) -> tuple[Acting, ...]:
     return _list_acting(knowledge, known, presenting.condition if presenting else "", patient.sex, age)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=4096)
 def _list_acting(knowledge: Knowledge, known: tuple[str, ...], presenting: str, sex: str, age_years: float) -> tuple[Acting, ...]:
     acting = [Acting(push, True) for push in list_documented(knowledge, known, sex, age_years)]
     acting += [Acting(push, False) for push in find_pushes(knowledge, presenting, sex, age_years)]

@@ -153,7 +153,7 @@ def _expect(item: str, pushes: Mapping[str, Push], sex: str, knowledge: Knowledg
     return ((row.hard_low if low is None else low) + (2.0 * (low or 0.0) if high is None else high)) / 2.0
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def list_documented(knowledge: Knowledge, conditions: tuple[str, ...], sex: str, age_years: float) -> tuple[Push, ...]:
     """What known conditions do to a patient, without what a written level of one of them does already.
 

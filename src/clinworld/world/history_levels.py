@@ -78,6 +78,7 @@ class DayZero(NamedTuple):
     shown: Reals | None
 
 
+@lru_cache(maxsize=4096)
 def load_past_frame(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str, age_years: float) -> PastFrame:
     """The frame of a kind of patient; its items are the analytes with a true level, in table order."""
     items = _load_items(knowledge, list_telling(knowledge, conditions), devices, sex)

@@ -20,7 +20,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import OldEvent
 from clinworld.schema.premise import Patient, Premise
 from clinworld.schema.record import PastEvent
-from clinworld.world.history_drugs import find_states, forbids_state, has_indication
+from clinworld.world.history_drugs import find_states, forbids_state, list_treated
 
 LABELS = Path(__file__).with_name("history_labels.csv")
 PLACES = ("primary_care_record", "hospital_record", "previous_clinic_record", "patient_papers")
@@ -122,13 +122,16 @@ def _choose_rows(premise: Premise, room: tuple[int, int], n: int, wanted: int, k
     conditions = (premise.patient.disease, *premise.patient.comorbidities)
     presenting = premise.presenting.condition if premise.presenting else ""
     ages = age_at(premise.patient, room[0]), age_at(premise.patient, room[1])
-    order = np.argsort(rng.at(premise.case_id, "history", "rows").words(len(knowledge.past_events)), kind="stable").tolist()
+    order = rng.at(premise.case_id, "history", "rows").words(len(knowledge.past_events)).argsort(kind="stable").tolist()
     chosen: list[OldEvent] = []
-    for pool, most in zip(_list_possible(knowledge, premise.drug, premise.patient.sex), (wanted, wanted, n), strict=True):
-        for row in (pool[place] for place in order if place in pool) if len(chosen) < most else ():
+    for pool, most in zip(_list_possible(knowledge, premise.drug, premise.patient.sex), (wanted if presenting else 0, wanted, n), strict=True):
+        for place in order:
             if len(chosen) >= most:
                 break
-            if _fits_age(row, ages) and _fits_known(row, conditions, presenting, knowledge) and not _clashes(row, chosen, knowledge):
+            row = pool.get(place)
+            if row is None or not _fits_age(row, ages) or not _fits_known(row, conditions, presenting, knowledge):
+                continue
+            if not _clashes(row, chosen, knowledge):
                 chosen.append(row)
     return chosen
 
@@ -164,11 +167,11 @@ def _list_possible(knowledge: Knowledge, drug: str, sex: str) -> tuple[Pool, Poo
 
 def _fits_known(row: OldEvent, conditions: tuple[str, ...], presenting: str, knowledge: Knowledge) -> bool:
     """Whether an event can decide something where it is there for that, and a drug it names as taken could be."""
-    if row.condition:
-        return row.condition == presenting and _can_be_taken(row, conditions, {*conditions, presenting}, knowledge)
-    if row.drugs and not row.taken and not any(has_indication(knowledge.drugs[name], conditions) for name in row.drugs):
+    if row.condition and row.condition != presenting:
         return False
-    return _can_be_taken(row, conditions, {*conditions, presenting}, knowledge)
+    if row.taken:
+        return _can_be_taken(row, conditions, {*conditions, presenting}, knowledge)
+    return bool(row.condition) or not row.drugs or not list_treated(knowledge, row.drugs).isdisjoint(conditions)
 
 
 def _leaves_the_drug(row: OldEvent, drug: str, knowledge: Knowledge) -> bool:
@@ -180,10 +183,8 @@ def _leaves_the_drug(row: OldEvent, drug: str, knowledge: Knowledge) -> bool:
 
 def _can_be_taken(row: OldEvent, conditions: tuple[str, ...], known: Iterable[str], knowledge: Knowledge) -> bool:
     """Whether the drug whose end is recorded was one for a documented condition and not forbidden to the patient."""
-    if not row.taken:
-        return True
     taken, states = knowledge.drugs[row.taken], find_states(tuple(sorted(known)))
-    if not has_indication(taken, conditions) or any(forbids_state(taken, state) for state in states):
+    if list_treated(knowledge, (row.taken,)).isdisjoint(conditions) or any(forbids_state(taken, state) for state in states):
         return False
     return not any(rule.kind == "absolute" and rule.condition in known for rule in taken.contraindications if rule.condition)
 
