@@ -24,8 +24,9 @@ from clinworld.schema.record import FindingResult, Record
 from clinworld.world.condition_effects import Acting, acting_conditions, list_acting, push_levels
 from clinworld.world.condition_ramps import derive_ramps
 from clinworld.world.condition_sizes import Scale, load_scale
+from clinworld.world.course import HOME_PRESSURE
 from clinworld.world.formulas import DAILY, FORMULAS, LINES, find_body_mass_index, has_own_level
-from clinworld.world.level_course import derive_alone, derive_levels
+from clinworld.world.level_course import derive_levels
 from clinworld.world.level_motion import Treatment
 from clinworld.world.observe_plan import list_sources
 from clinworld.world.observe_streams import reflect
@@ -35,7 +36,7 @@ from clinworld.world.visits import draw_visits
 Days = NDArray[np.int64]
 
 AREA = "findings"
-_BMI, _OFFICE, _AMBULATORY, _HOME = "bmi", "office_sbp", "daytime_ambulatory_sbp", "home_sbp"
+_BMI, _OFFICE, _AMBULATORY, _HOME = "bmi", "office_sbp", "daytime_ambulatory_sbp", HOME_PRESSURE
 _SCALES = ("weight", "weight_clinic")
 
 
@@ -95,9 +96,8 @@ def derive_findings(
     `visits` are drawn where they are not given.
     """
     patient = Examined(premise, course, knowledge, rng)
-    if _HOME not in course.levels:  # pressures taken at visits follow it; worked out once, not for each of them
-        levels = MappingProxyType({**course.levels, _HOME: _derive_home(patient)})
-        patient = patient._replace(course=replace(course, levels=levels))
+    if _HOME not in course.levels and _HOME not in course.unreported:  # worked out once, not for each pressure that follows it
+        patient = patient._replace(course=replace(course, unreported=MappingProxyType({_HOME: _derive_home(patient)})))
     days_seen = draw_visits(premise, course, knowledge, rng) if visits is None else visits
     routine = _list_routine(knowledge)
     words = rng.first_words(premise.case_id, routine.paths, int(days_seen[-1]) + 1)[:, days_seen]
@@ -109,11 +109,11 @@ def derive_findings(
 
 def _derive_home(patient: Examined) -> Reals:
     """The true pressure at home of someone whose course has none: as that of the same person without any device, which is less work."""
-    course = patient.course
-    if set(patient.knowledge.streams[_HOME].devices) & set(patient.premise.patient.devices):
+    person = patient.premise.patient
+    if set(patient.knowledge.streams[_HOME].devices) & set(person.devices):
         return _find_level(_HOME, patient)
-    treatment = Treatment(course.weight_kg, course.dose, course.adherence)
-    return derive_alone(_HOME, patient.premise, treatment, patient.knowledge, patient.rng)
+    alone = replace(patient.premise, patient=replace(person, devices=()))
+    return _find_level(_HOME, patient._replace(premise=alone))
 
 
 class _Routine(NamedTuple):
@@ -232,8 +232,10 @@ def _stream_level(row: Stream, patient: Examined) -> Reals:
 
 def _find_level(name: str, patient: Examined) -> Reals:
     """The true level by day of an analyte or home stream: that of the course, or of the same person followed for it too."""
-    levels = patient.course.levels
-    return levels[name] if name in levels else _derive(patient, (name,))[name]
+    course = patient.course
+    if name in course.levels:
+        return course.levels[name]
+    return course.unreported[name] if name in course.unreported else _derive(patient, (name,))[name]
 
 
 def _derive(patient: Examined, items: tuple[str, ...]) -> dict[str, Reals]:

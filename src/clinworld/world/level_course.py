@@ -4,6 +4,8 @@ One set of effects on one timeline: the same weight, dose and adherence move eve
 couplings. Noise, visits and printing are decided in `observe_*`; what a laboratory calculates is calculated there from printed results.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from clinworld.core.rng import Rng
@@ -28,32 +30,38 @@ def derive_levels(
     level drawn where the stream is observed; `evidence:NAME` is the level of a stream that shows a driver, in every case, whether the
     driver acts or not.
     """
-    patient = premise.patient
-    conditions, age_years = (patient.disease, *patient.comorbidities), age_of(patient)
+    return derive_all_levels(premise, treatment, knowledge, rng, items=items).reported
+
+
+class AllLevels(NamedTuple):
+    """Levels by day of what `derive_levels` follows, and of what no device of the patient reports."""
+
+    reported: dict[str, Reals]
+    unreported: dict[str, Reals]
+
+
+def derive_all_levels(
+    premise: Premise, treatment: Treatment, knowledge: Knowledge, rng: Rng, *, items: tuple[str, ...] = (), beside: tuple[str, ...] = ()
+) -> AllLevels:
+    """What `derive_levels` gives, and of the home streams `beside` those that no device reports, to which nothing is coupled."""
+    patient, conditions = premise.patient, (premise.patient.disease, *premise.patient.comorbidities)
     shown = premise.presenting.condition if premise.presenting else ""
-    items = items + list_moved_streams(knowledge, conditions, shown, patient.devices, patient.sex, age_years)
-    levels = _start_and_move(premise, treatment, patient.devices, items, knowledge, rng)
+    items = items + list_moved_streams(knowledge, conditions, shown, patient.devices, patient.sex, age_of(patient))
+    beside = tuple(name for name in beside if name not in items and set(patient.devices).isdisjoint(knowledge.streams[name].devices))
+    levels = _start_and_move(premise, treatment, items + beside, knowledge, rng)
     for name, level in derive_evidence(premise, knowledge, rng).items():
         levels[name] = levels[name] + level if name in levels else level
     _act(levels, premise, treatment, knowledge, rng)
+    unreported = {name: levels.pop(name) for name in beside}
     levels |= couple(levels, premise, knowledge, rng)
-    return levels
+    return AllLevels(levels, unreported)
 
 
-def derive_alone(item: str, premise: Premise, treatment: Treatment, knowledge: Knowledge, rng: Rng) -> Reals:
-    """Level by day of one home stream in the same person without any device: coupled to nothing, and less work than all levels."""
-    levels = _start_and_move(premise, treatment, (), (item,), knowledge, rng)
-    _act(levels, premise, treatment, knowledge, rng)
-    return levels[item]
-
-
-def _start_and_move(
-    premise: Premise, treatment: Treatment, devices: tuple[str, ...], items: tuple[str, ...], knowledge: Knowledge, rng: Rng
-) -> dict[str, Reals]:
+def _start_and_move(premise: Premise, treatment: Treatment, items: tuple[str, ...], knowledge: Knowledge, rng: Rng) -> dict[str, Reals]:
     """First levels by name, as weight and the drug move them by day."""
     patient = premise.patient
     conditions = (patient.disease, *patient.comorbidities)
-    first, moving, motion = load_followed(knowledge, conditions, devices, premise.drug, patient.sex, age_of(patient), items)
+    first, moving, motion = load_followed(knowledge, conditions, patient.devices, premise.drug, patient.sex, age_of(patient), items)
     if not first.names:
         return {}
     bmi = find_body_mass_index(patient, premise.start_weight_kg, knowledge)
