@@ -15,6 +15,7 @@ from clinworld.schema.course import Reals
 from clinworld.schema.premise import Premise
 from clinworld.world.effects import DrugTable, derive_direct_effects
 
+MOST_PASSES = 16
 NO_ROOM = 1e-9
 EDGE = 0.005
 WEEK, HALVINGS = 7, 5  # a drug has its whole effect after so many half-times
@@ -27,13 +28,13 @@ class Motion:
 
     `coupling` is the change per kg. Where an effect `is_scaled`, being one that lowers glucose, it goes with the excess over `normal` and
     is whole at an excess of `span`. `low` and `high` are what a level at `bounded` never reaches. `per_step` and `within` [day of a step] are how much of a distance is left after
-    a step and after 0, 1, … days of it: behind weight, and below that behind the dose for the items at `on_drug`, which the drug itself
-    moves. Items at `shares` lie between 0 and 100 and move on the logit; those at `bounded` are bent away from `low` and `high`.
+    1, 2, 4, 8, … steps and after 0, 1, … days of one: behind weight, and below that behind the dose for the items at `on_drug`, which the
+    drug itself moves. Items at `shares` lie between 0 and 100 and move on the logit; those at `bounded` are bent away from `low` and `high`.
     """
 
     table: DrugTable
     coupling: Reals
-    per_step: Reals
+    per_step: tuple[Reals, ...]
     within: Reals
     on_drug: NDArray[np.int64]
     is_scaled: NDArray[np.bool_]
@@ -71,7 +72,7 @@ def load_motion(rows: list[Analyte | Stream], is_shift: list[bool], table: DrugT
     return Motion(
         table=table,
         coupling=share * column([row.per_kg or 0.0 for row in rows]),
-        per_step=np.exp2(-STEP_DAYS / behind),
+        per_step=double_steps(np.exp2(-STEP_DAYS / behind)),
         within=np.exp2(-np.arange(STEP_DAYS) / behind),
         on_drug=on_drug,
         is_scaled=is_scaled,
@@ -114,23 +115,31 @@ def move(base: Reals, motion: Motion, treatment: Treatment, premise: Premise) ->
     return bend(base, change.reshape(len(base), -1)[:, : len(treatment.weight_kg)], motion)
 
 
-def _lag(target: Reals, per_step: Reals, within: Reals) -> Reals:
+def double_steps(left: Reals) -> tuple[Reals, ...]:
+    """The share of a distance left after 1, 2, 4, … steps, for courses of up to 2**MOST_PASSES steps, from that after one."""
+    shares = [left]
+    for _ in range(MOST_PASSES):
+        shares.append(shares[-1] * shares[-1])
+    return tuple(shares)
+
+
+def _lag(target: Reals, per_step: tuple[Reals, ...], within: Reals) -> Reals:
     """What approaches a target looked at every few days, on each of those days [item, step, day of the step]."""
     left = follow(target, per_step) - target
     return np.asarray(target[:, :, None] + left[:, :, None] * within[:, None, :])
 
 
-def follow(target: Reals, left: Reals) -> Reals:
-    """What approaches a target, from 0 on the first step; `left` [item, 1] is the share of the distance left after a step.
+def follow(target: Reals, left: tuple[Reals, ...]) -> Reals:
+    """What approaches a target, from 0 on the first step; `left` [item, 1] is the share of the distance left after 1, 2, 4, … steps.
 
     Time is the last axis. The number of passes follows from the length alone, so no row changes another.
     """
-    level = np.zeros_like(target)
-    level[:, 1:] = target[:, :-1] * (1.0 - left)
-    back = 1
-    while back < target.shape[1]:
-        level[:, back:] += left * level[:, :-back]
-        left, back = left * left, 2 * back
+    level = np.empty_like(target)
+    level[:, 0] = 0.0
+    np.multiply(target[:, :-1], 1.0 - left[0], out=level[:, 1:])
+    for each in range((target.shape[1] - 1).bit_length()):
+        back = 2**each
+        level[:, back:] += left[each] * level[:, :-back]
     return level
 
 
