@@ -6,6 +6,7 @@ condition of the patient moves or holds the effect itself, that stands.
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,42 +45,58 @@ def couple(levels: Mapping[str, Reals], premise: Premise, knowledge: Knowledge, 
         return changed
     decided = {each.push.item for each in list_acting(premise, knowledge)}
     now = dict(levels)
-    for row in _list_followed(knowledge, premise.patient.devices):
-        if row.effect in decided or (row.effect not in levels and row.effect not in knowledge.streams):
+    for each in _list_followed(knowledge, premise.patient.devices):
+        row = each.row
+        if row.effect in decided or (row.effect not in levels and not each.is_of_stream):
             continue
-        cause = _find_change(row, now, premise, knowledge, rng)
+        cause = _find_ramp(row.cause, premise, knowledge, rng) if each.is_condition else _find_change(each, now, knowledge)
         if cause is None:
             continue
         change = follow_daily(np.minimum(np.maximum(row.slope * cause, -row.cap), row.cap), row.lag_days)
-        name = next((kind + row.effect for kind in KINDS if kind + row.effect in levels), f"shift:{row.effect}")
+        name = next((name for name in each.effects if name in levels), f"shift:{row.effect}")
         level = now[name] if name in now else np.zeros_like(change)
         changed[name] = now[name] = _add(level, change, name, row.effect, knowledge)
     return changed
 
 
+class _Followed(NamedTuple):
+    # A coupling; the names its cause and its effect may have among levels; whether its effect is a stream, and its cause a condition.
+    row: Coupling
+    causes: tuple[str, ...]
+    effects: tuple[str, ...]
+    is_of_stream: bool
+    is_condition: bool
+
+
 @lru_cache(maxsize=64)
-def _list_followed(knowledge: Knowledge, devices: tuple[str, ...]) -> tuple[Coupling, ...]:
+def _list_followed(knowledge: Knowledge, devices: tuple[str, ...]) -> tuple[_Followed, ...]:
     """The couplings to what is no stream, and to the streams of these devices."""
-    streams = knowledge.streams
-    return tuple(
-        row for row in load_couplings(knowledge) if row.effect not in streams or not set(devices).isdisjoint(streams[row.effect].devices)
-    )
+    found, streams = [], knowledge.streams
+    for row in load_couplings(knowledge):
+        is_of_stream = row.effect in streams
+        if not is_of_stream or not set(devices).isdisjoint(streams[row.effect].devices):
+            causes, effects = (tuple(kind + item for kind in KINDS) for item in (row.cause, row.effect))
+            found.append(_Followed(row, causes, effects, is_of_stream, row.cause in knowledge.conditions))
+    return tuple(found)
 
 
-def _find_change(row: Coupling, levels: Mapping[str, Reals], premise: Premise, knowledge: Knowledge, rng: Rng) -> Reals | None:
-    """By day, how far the cause lies from where it started, on its scale; None when it has not moved."""
+def _find_ramp(cause: str, premise: Premise, knowledge: Knowledge, rng: Rng) -> Reals | None:
+    """By day, the share of its full size that a condition has; None in someone without it."""
     patient, shown = premise.patient, premise.presenting
-    if row.cause in knowledge.conditions:
-        is_known = row.cause in (patient.disease, *patient.comorbidities)
-        if not is_known and (shown is None or shown.condition != row.cause):
-            return None
-        key = (row.cause, _TRAJECTORY, is_known)
-        return derive_ramps([key], premise, knowledge, rng)[key]
-    name = next((kind + row.cause for kind in KINDS if kind + row.cause in levels), None)
+    is_known = cause in (patient.disease, *patient.comorbidities)
+    if not is_known and (shown is None or shown.condition != cause):
+        return None
+    key = (cause, _TRAJECTORY, is_known)
+    return derive_ramps([key], premise, knowledge, rng)[key]
+
+
+def _find_change(coupling: _Followed, levels: Mapping[str, Reals], knowledge: Knowledge) -> Reals | None:
+    """By day, how far the cause lies from where it started, on its scale; None when it has not moved."""
+    name = next((name for name in coupling.causes if name in levels), None)
     if name is None:
         return None
     level = levels[name]
-    if _is_log(row.cause, name, knowledge):
+    if _is_log(coupling.row.cause, name, knowledge):
         level = np.log(level)
     change = level - level[0]
     return change if change.any() else None

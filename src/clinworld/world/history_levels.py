@@ -111,22 +111,31 @@ def _load_shares(knowledge: Knowledge) -> Mapping[str, float]:
 
 @lru_cache(maxsize=2048)
 def _load_items(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str) -> PastItems:
+    if conditions:
+        items = _load_items(knowledge, (), devices, sex)
+        first = load_first_levels(knowledge, conditions, items.names, sex, 0.0)  # analytes start alike at every age
+        return replace(items, first=first, most=_find_most(knowledge, first, items.usual))
     names = list_reported_analytes(knowledge, devices)
     rows = [knowledge.analytes[name] for name in names]
-    first, usual = (load_first_levels(knowledge, known, names, sex, 0.0) for known in (conditions, ()))  # analytes start alike at every age
+    usual = load_first_levels(knowledge, (), names, sex, 0.0)
     between = [knowledge.parameter("history_drift_unknown_pct") if row.cv_between_pct is None else row.cv_between_pct for row in rows]
     return PastItems(
         names=names,
-        first=first,
+        first=usual,
         usual=usual,
         usual_in_unit=dict(zip(names, _in_unit(usual.mean, usual.is_log)[:, 0].tolist(), strict=True)),
         limited=np.array([i for i, row in enumerate(rows) if row.diagnostic_high is not None], dtype=np.int64),
         limit=_column([row.diagnostic_high for row in rows if row.diagnostic_high is not None]),
         drift_sd=knowledge.parameter("history_drift_share") / 100 * _column(between),
-        most=knowledge.parameter("history_untreated_room") * np.maximum(*(_in_unit(each.high, each.is_log) for each in (first, usual))),
+        most=_find_most(knowledge, usual, usual),
         hard_low=_column([row.hard_low for row in rows]),
         hard_high=_column([row.hard_high for row in rows]),
     )
+
+
+def _find_most(knowledge: Knowledge, first: FirstLevels, usual: FirstLevels) -> Reals:
+    high = np.maximum(*(_in_unit(each.high, each.is_log) for each in (first, usual)))
+    return np.asarray(knowledge.parameter("history_untreated_room") * high)
 
 
 def _in_unit(values: Reals, is_log: NDArray[np.bool_]) -> Reals:

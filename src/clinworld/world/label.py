@@ -111,7 +111,7 @@ def longest_run_days(days: NDArray[np.int64], is_above: NDArray[np.bool_]) -> in
     """
     walled = np.zeros(len(is_above) + 2, dtype=np.bool_)
     walled[1:-1] = is_above
-    edges = np.flatnonzero(walled[1:] != walled[:-1])
+    edges = (walled[1:] != walled[:-1]).nonzero()[0]
     return int((days[edges[1::2] - 1] - days[edges[::2]]).max()) if edges.size else 0
 
 
