@@ -108,17 +108,17 @@ def draw_background(case_id: str, person: Person, limits: Limits, knowledge: Kno
     candidates = _list_candidates(knowledge, person)
     # One word a case, mixed with each condition's own digest: independent draws for all at the price of one address.
     chances = words_to_uniform(mix_words(rng.at(case_id, AREA, "background").words(1), candidates.marks))
-    accepted: list[tuple[float, str]] = []
+    accepted: dict[str, float] = {}  # name → its chance, as a share of what would still have been enough
     documented = candidates.documented
     for place in (chances < candidates.most_likely).nonzero()[0].tolist():
         name, share, chance = candidates.names[place], candidates.shares[place], float(chances[place])
-        p = documented * max(share, _raise_share(name, share, [*had, *(other for _, other in accepted)], person, knowledge))
-        if chance < p and _is_possible(name, person, limits, [other for _, other in accepted], knowledge):
-            accepted.append((chance / p, name))
+        p = documented * max(share, _raise_share(name, share, (*had, *accepted), person, knowledge))
+        if chance < p and _is_possible(name, person, limits, tuple(accepted), knowledge):
+            accepted[name] = chance / p
     most = int(knowledge.parameter("background.most"))
-    kept = {name for _, name in sorted(accepted)[:most]}
+    kept = set(sorted(accepted, key=lambda name: (accepted[name], name))[:most])
     kept -= {name for name in kept if not _has_needed(name, [*limits.known, *kept], knowledge)}
-    return tuple(name for _, name in accepted if name in kept)
+    return tuple(name for name in accepted if name in kept)
 
 
 class _Candidates(NamedTuple):
