@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, cast
 import numpy as np
 
 from clinworld.core.digest import digest_value
-from clinworld.core.rng import Rng, Series
+from clinworld.core.rng import Rng, words_to_uniform
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Drug
 from clinworld.schema.job import ArtifactClass, Case, Controls, DeclaredArtifact, DistractorLevel, EventDensity, Facts, Job
@@ -75,29 +75,48 @@ def _draw_ids(job: Job, n: int) -> list[str]:
     return ids
 
 
+_FIELDS = (
+    *("disease", "outcome", "driver", "index_day", "course_end", "reversal_week", "bmi", "drug", "dose_steps", "loss", "distractor_level"),
+    *("regain_slope", "adherence_low", "has_fault", "fault_week", "fault", "symptom_rate", "life_event_rate"),
+)
+
+
+@lru_cache(maxsize=1)
+def _list_addresses() -> tuple[tuple[str, ...], ...]:
+    """Where the draws of a case are: one for each field and device."""
+    return tuple(("draw", name) for name in (*_FIELDS, *(f"device {device}" for device in load_draw_weights()["device"])))
+
+
 class _Draws:
     """The draws of one case, each at its own address."""
 
     def __init__(self, case_id: str, knowledge: Knowledge, rng: Rng, is_followed: bool) -> None:
         self.case_id, self.knowledge, self.rng, self.is_followed = case_id, knowledge, rng, is_followed
+        addresses = _list_addresses()
+        drawn = words_to_uniform(rng.first_words(case_id, addresses, 1)[:, 0]).tolist()
+        self._chances: dict[str, float] = {name: chance for (_, name), chance in zip(addresses, drawn, strict=True)}
 
-    def at(self, name: str) -> Series:
-        """The series of one field."""
-        return self.rng.at(self.case_id, "draw", name)
+    def chance(self, name: str) -> float:
+        """The uniform on [0, 1) of one field."""
+        return self._chances[name]
+
+    def whole(self, name: str, low: int, high: int) -> int:
+        """One whole number, both ends included."""
+        return low + int(self.chance(name) * (high - low + 1))
 
     def happens(self, name: str, p: float) -> bool:
         """True with chance p."""
-        return self.at(name).chance() < p
+        return self.chance(name) < p
 
     def between(self, name: str, row: str) -> float:
         """Uniform between the `_low` and `_high` rows of the parameter table."""
         low, high = self.knowledge.parameter(f"draw_{row}_low"), self.knowledge.parameter(f"draw_{row}_high")
-        return low + (high - low) * self.at(name).chance()
+        return low + (high - low) * self.chance(name)
 
     def choose(self, kind: str, options: tuple[str, ...] | None = None) -> str:
         """One id by weight, among `options` when given; by the weights of followed patients where the kind has such."""
         weights, total = _load_weights(kind, options, self.is_followed)
-        aim = self.at(kind).chance() * total
+        aim = self.chance(kind) * total
         for name, weight in weights:
             aim -= weight
             if aim < 0:
@@ -145,7 +164,7 @@ def _draw_days(draws: _Draws, outcome: str) -> _Days:
     least = max(7 * first + rest, index_day + int(number("draw_window_least")))
     course_end = int(draws.choose("course_end", tuple(day for day in load_draw_weights()["course_end"] if int(day) >= least)))
     last = min((index_day + int(number("draw_reversal_after_high"))) // 7, (course_end - rest) // 7)
-    return _Days(index_day, course_end, draws.at("reversal_week").whole(first, last) if outcome == "regain" else None)
+    return _Days(index_day, course_end, draws.whole("reversal_week", first, last) if outcome == "regain" else None)
 
 
 def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, days: _Days, devices: tuple[str, ...]) -> Facts:
@@ -197,7 +216,7 @@ def _draw_height(draws: _Draws, sex: str) -> float:
     number = draws.knowledge.parameter
     cut = number("draw_height_cut_sd")
     mean = number("draw_height_f_m" if sex == "F" else "draw_height_m_m")
-    return mean + number("draw_height_sd_m") * min(cut, max(-cut, draws.at("height").gauss()))
+    return mean + number("draw_height_sd_m") * min(cut, max(-cut, draws.rng.at(draws.case_id, "draw", "height").gauss()))
 
 
 def _draw_devices(draws: _Draws, disease: str) -> tuple[str, ...]:
@@ -221,7 +240,7 @@ def _draw_doses(draws: _Draws, drug: Drug, disease: str, index_day: int) -> tupl
     rungs = [dose for dose in drug.ladder if dose <= dict(drug.indications)[disease]] or [drug.ladder[0]]
     room = 1 + (index_day // drug.min_titration_days if drug.min_titration_days else len(rungs))
     most = min(len(rungs), room, int(draws.knowledge.parameter("draw_steps_most")))
-    return tuple(rungs[: draws.at("dose_steps").whole(1, most)])
+    return tuple(rungs[: draws.whole("dose_steps", 1, most)])
 
 
 def derive_weight_loss(drug: Drug, doses: Sequence[float], disease: str, start_kg: float, knowledge: Knowledge) -> float:
@@ -240,7 +259,7 @@ def _draw_loss(draws: _Draws, start: float, of_drug: float, driver: str, days: _
     row = "loss_of_drug_low_response" if driver == _LOW_RESPONSE else "loss_of_drug"
     most = (descent_limit_kg_per_day(draws.knowledge) * days.descent - _PRINTED_KG) / start
     low, high = (number(f"draw_loss_habits_{end}") + of_drug * number(f"draw_{row}_{end}") for end in ("low", "high"))
-    return start * (min(low, most) + (min(high, most) - min(low, most)) * draws.at("loss").chance())
+    return start * (min(low, most) + (min(high, most) - min(low, most)) * draws.chance("loss"))
 
 
 def _draw_controls(draws: _Draws, base: Controls, outcome: str, driver: str, days: _Days, devices: tuple[str, ...]) -> Controls:
@@ -269,7 +288,7 @@ def _draw_noise(draws: _Draws, index_day: int, devices: tuple[str, ...]) -> tupl
     rows = draws.knowledge.artifacts
     kinds = tuple(kind for kind in load_draw_weights()["fault"] if not rows[kind].needs or set(rows[kind].needs) & set(devices))
     first = int(number("draw_fault_first_week"))
-    week = draws.at("fault_week").whole(first, max(first, index_day // 7 - 2))
+    week = draws.whole("fault_week", first, max(first, index_day // 7 - 2))
     span = read_default(load_job_keys()["noise"]["span_days"])
     return (DeclaredArtifact(cast("ArtifactClass", draws.choose("fault", kinds)), week, span),)
 

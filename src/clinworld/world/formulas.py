@@ -121,8 +121,9 @@ class _Filtration(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _load_filtration(knowledge: Knowledge, equation: str, alpha: str) -> _Filtration:
-    alpha, beta, per_year, female, scale = (knowledge.parameter(f"{equation}_{name}") for name in (alpha, "beta", "per_year", "female", "scale"))
-    return _Filtration(alpha, beta, np.log(np.array([per_year])), female, scale)
+    names = (alpha, "beta", "per_year", "female", "scale")
+    exponent, beta, per_year, female, scale = (knowledge.parameter(f"{equation}_{name}") for name in names)
+    return _Filtration(exponent, beta, np.log(np.array([per_year])), female, scale)
 
 
 def calculate_corrected_calcium(values: Mapping[str, Reals], age_years: float | Reals, sex: str, knowledge: Knowledge) -> Reals:

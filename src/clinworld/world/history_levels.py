@@ -26,7 +26,7 @@ from clinworld.world.levels import FirstLevels, draw_first_levels, levels_of, li
 
 _NONE = -1  # no documented condition moves the item
 _TINY = 1e-9
-_SHARE = "history_share_"
+_SHARE, _UNWRITTEN = "history_share_", "unwritten"
 
 Rows = NDArray[np.int64]
 
@@ -35,14 +35,17 @@ Rows = NDArray[np.int64]
 class PastItems:
     """The items of laboratory levels, as columns [item, 1]: where they start with the conditions' written levels, and without any.
 
-    Items at `limited` have a diagnostic `limit`. `most` is what a level is without treatment at most.
+    `at` is the place of each. Items at `limited` have a diagnostic `limit`, by which a condition `limit_of` is diagnosed. `most` is what a
+    level is without treatment at most.
     """
 
     names: tuple[str, ...]
     first: FirstLevels
     usual: FirstLevels
-    usual_in_unit: Mapping[str, float]
+    at: Mapping[str, int]
+    usual_in_unit: Sequence[float]
     limited: Rows
+    limit_of: tuple[str, ...]
     limit: Reals
     drift_sd: Reals
     most: Reals
@@ -81,21 +84,26 @@ class DayZero(NamedTuple):
 @lru_cache(maxsize=4096)
 def load_past_frame(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str, age_years: float) -> PastFrame:
     """The frame of a kind of patient; its items are the analytes with a true level, in table order."""
-    items = _load_items(knowledge, list_telling(knowledge, conditions), devices, sex)
-    movers = _find_movers(items, conditions, sex, age_years, knowledge)
-    acted = {push.item for push in list_documented(knowledge, conditions, sex, age_years)}
-    pushed = [i for i, name in enumerate(items.names) if name in acted]
-    limited = items.limited.tolist()
-    made = [knowledge.analytes[items.names[i]].diagnostic_of for i in limited]
-    limit_of = [conditions.index(name) if name in conditions else _NONE for name in made]
-    is_made = [_NONE != place == movers[i].place for i, place in zip(limited, limit_of, strict=True)]
-    shares = _load_shares(knowledge)
+    items, shares = _load_items(knowledge, list_telling(knowledge, conditions), devices, sex), _load_shares(knowledge)
+    mover, by_finding, share = [_NONE] * len(items.names), [False] * len(items.names), [shares[_UNWRITTEN]] * len(items.names)
+    # The condition whose written level lies farthest from usual, the first on a tie; else the first with a finding that moves the item.
+    for push in reversed(list_documented(knowledge, conditions, sex, age_years)):
+        if (at := items.at.get(push.item, _NONE)) != _NONE:
+            mover[at], by_finding[at], share[at] = conditions.index(push.condition), True, shares[push.trajectory]
+    pushed, farthest = [at for at, is_moved in enumerate(by_finding) if is_moved], [-1.0] * len(items.names)
+    for place, name in enumerate(conditions):
+        for item, mean, trajectory in _list_written(knowledge, name):
+            at = items.at.get(item, _NONE)
+            if at != _NONE and (far := abs(mean - items.usual_in_unit[at])) > farthest[at]:
+                mover[at], by_finding[at], share[at], farthest[at] = place, False, shares[trajectory], far
+    limit_of = [conditions.index(name) if name in conditions else _NONE for name in items.limit_of]
+    is_made = [_NONE != place == mover[at] for at, place in zip(items.limited.tolist(), limit_of, strict=True)]
     return PastFrame(
         items=items,
         pushed=pushed,
-        mover=np.array([mover.place for mover in movers], dtype=np.int64),
-        by_finding=np.array([[mover.by_finding] for mover in movers], dtype=np.bool_).reshape(-1, 1),
-        share=_column([shares[mover.trajectory] for mover in movers]),
+        mover=np.array(mover, dtype=np.int64),
+        by_finding=np.array(by_finding, dtype=np.bool_)[:, None],
+        share=_column(share),
         limit_of=np.array(limit_of, dtype=np.int64),
         makes=items.limited[is_made],
         makes_limit=items.limit[is_made],
@@ -123,8 +131,10 @@ def _load_items(knowledge: Knowledge, conditions: tuple[str, ...], devices: tupl
         names=names,
         first=usual,
         usual=usual,
-        usual_in_unit=dict(zip(names, _in_unit(usual.mean, usual.is_log)[:, 0].tolist(), strict=True)),
+        at={name: i for i, name in enumerate(names)},
+        usual_in_unit=_in_unit(usual.mean, usual.is_log)[:, 0].tolist(),
         limited=np.array([i for i, row in enumerate(rows) if row.diagnostic_high is not None], dtype=np.int64),
+        limit_of=tuple(row.diagnostic_of for row in rows if row.diagnostic_high is not None),
         limit=_column([row.diagnostic_high for row in rows if row.diagnostic_high is not None]),
         drift_sd=knowledge.parameter("history_drift_share") / 100 * _column(between),
         most=_find_most(knowledge, usual, usual),
@@ -147,39 +157,13 @@ def _column(values: Sequence[float]) -> Reals:
     return np.array(values, dtype=np.float64).reshape(-1, 1)
 
 
-class _Mover(NamedTuple):
-    # Place of the condition that moves an item, how, and whether a finding alone says so.
-    place: int
-    trajectory: str
-    by_finding: bool
-
-
-_STILL = _Mover(_NONE, "unwritten", False)
-
-
-def _find_movers(items: PastItems, conditions: tuple[str, ...], sex: str, age_years: float, knowledge: Knowledge) -> list[_Mover]:
-    """For each item the condition whose written level lies farthest from usual, the first on a tie; else the first with a finding that
-    moves it."""
-    movers, usual = dict.fromkeys(items.names, _STILL), items.usual_in_unit
-    for push in reversed(list_documented(knowledge, conditions, sex, age_years)):
-        if push.item in movers:
-            movers[push.item] = _Mover(conditions.index(push.condition), push.trajectory, True)
-    farthest = dict.fromkeys(items.names, -1.0)
-    for place, name in enumerate(conditions):
-        for item, mean, trajectory in _list_written(knowledge, name):
-            if item in movers and (far := abs(mean - usual[item])) > farthest[item]:
-                farthest[item] = far
-                movers[item] = _Mover(place, trajectory, False)
-    return list(movers.values())
-
-
 @lru_cache(maxsize=512)
 def _list_written(knowledge: Knowledge, condition: str) -> tuple[tuple[str, float, str], ...]:
     """(item, mean, trajectory) of the levels that a condition writes."""
     levels = levels_of(condition, knowledge)
     findings = knowledge.conditions[condition].findings if levels else ()
     trajectories = {each.item: each.trajectory for each in reversed(findings)}
-    return tuple((level.item, level.mean, trajectories.get(level.item, _STILL.trajectory)) for level in levels)
+    return tuple((level.item, level.mean, trajectories.get(level.item, _UNWRITTEN)) for level in levels)
 
 
 def find_day_zero(premise: Premise, course: Course, frame: PastFrame, knowledge: Knowledge, rng: Rng) -> DayZero:
@@ -212,8 +196,8 @@ def find_day_zero(premise: Premise, course: Course, frame: PastFrame, knowledge:
 
 class _Effect(NamedTuple):
     # What a drug does to the items at `rows`: by dose, added and in percent, [row, dose], and how fast, [row, 1]. What is added shrinks in
-    # proportion to the distance from `normal`, being whole at a distance of `reach` (inf: it does not shrink), [row, 1]. `is_relative`: some
-    # effect is in percent; `is_bounded`: some reach is not inf.
+    # proportion to the distance from `normal`, being whole at a distance of `reach` (inf: it does not shrink), [row, 1]. `is_relative`:
+    # some effect is in percent; `is_bounded`: some reach is not inf.
     rows: Rows
     doses: Reals
     own: Reals

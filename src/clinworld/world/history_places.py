@@ -124,7 +124,9 @@ def _choose_rows(premise: Premise, room: tuple[int, int], n: int, wanted: int, k
     ages = age_at(premise.patient, room[0]), age_at(premise.patient, room[1])
     order = rng.at(premise.case_id, "history", "rows").words(len(knowledge.past_events)).argsort(kind="stable").tolist()
     chosen: list[OldEvent] = []
-    for pool, most in zip(_list_possible(knowledge, premise.drug, premise.patient.sex), (wanted if presenting else 0, wanted, n), strict=True):
+    for pool, most in zip(
+        _list_possible(knowledge, premise.drug, premise.patient.sex), (wanted if presenting else 0, wanted, n), strict=True
+    ):
         for place in order:
             if len(chosen) >= most:
                 break

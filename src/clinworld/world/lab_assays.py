@@ -37,7 +37,7 @@ class Calculated(NamedTuple):
     of their inputs [result, input], of which some may come twice; and their limits, steps per unit and needs as columns."""
 
     rows: tuple[Analyte, ...]
-    at: NDArray[np.int64]
+    at: slice
     inputs_at: NDArray[np.int64]
     low: Reals
     high: Reals
@@ -60,9 +60,9 @@ class Assays:
     """The analytes `varied`, whose level varies from day to day, and the rows `measured` in a specimen, both in table order.
 
     Columns [varied, 1]: the SD of day-to-day variation on the log scale, and log bounds one printed step inside the hard ones. Columns
-    [measured, 1]: the assay's SD, the same bounds, printed steps per unit. `from_varied` is the place of a measured analyte among the
-    varied; one of `follows` (place, id) has none. `drawn` are the names whose words are drawn, those `within` needs first; `errors_at` is
-    the place of each measured analyte among them. `usual` [group, 1] is how often a visit draws a group, `group_at` the group of each
+    [measured, 1]: the assay's SD, the same bounds, the lower one in the unit (`least`), printed steps per unit. `from_varied` is the place
+    of a measured analyte among the varied; one of `follows` (place, id) has none. `drawn` are the names whose words are drawn, those `within` needs first; `errors_at` is
+    the place of each measured analyte among them. `usual_odds` [group, 1] is how often a visit draws a group, `group_at` the group of each
     measured analyte; `measured_wholes` are the places of parts and wholes. `undiagnosed` are the
     measured that a condition is diagnosed by. `calculated` come each after its inputs, and those `calculated_at_once` need none of
     each other. `results` are the ids of all, first the measured; `printed` are their rows in table order, `printed_at` their places.
@@ -81,8 +81,9 @@ class Assays:
     errors_at: NDArray[np.int64]
     groups: tuple[str, ...]
     group_at: NDArray[np.int64]
-    usual: Reals
+    usual_odds: Reals
     sd_assay: Reals
+    least: Reals
     low: Reals
     high: Reals
     steps_per_unit: Reals
@@ -113,9 +114,11 @@ def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str
     groups = tuple(dict.fromkeys(row.group for row in measured))
     calculated = _find_calculated(tuple(places), groups, devices, knowledge)
     usual = [f"lab_p_{group}" if f"lab_p_{group}" in knowledge.parameters else "lab_p_other" for group in groups]
+    chances = np.array([[knowledge.parameter(name)] for name in usual]).reshape(-1, 1)
     per_unit, low, high = _find_bounds(measured)
     _, varied_low, varied_high = _find_bounds(varied)
-    results = (*places, *(row.id for row in calculated))
+    at_once = _find_at_once(calculated, tuple(places))
+    results = (*places, *(row.id for each in at_once for row in each.rows))
     printed = tuple(row for row in knowledge.analytes.values() if row.id in results)
     within = load_mixture(knowledge, "within", tuple(at), sex)
     drawn = tuple(dict.fromkeys((*within.needed, *places)))
@@ -133,8 +136,9 @@ def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str
         errors_at=np.array([drawn.index(name) for name in places], dtype=np.int64),
         groups=groups,
         group_at=np.array([groups.index(row.group) for row in measured], dtype=np.int64),
-        usual=np.array([[knowledge.parameter(name)] for name in usual]).reshape(-1, 1),
+        usual_odds=chances / (1 - chances),
         sd_assay=_log_sd([row.cv_analytic_pct for row in measured], knowledge),
+        least=np.exp(low),
         low=low,
         high=high,
         steps_per_unit=per_unit,
@@ -146,7 +150,7 @@ def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str
             if row.diagnostic_high is not None and row.id in at
         ),
         calculated=calculated,
-        calculated_at_once=_find_at_once(calculated, results),
+        calculated_at_once=at_once,
         results=results,
         printed=printed,
         printed_at=np.array([results.index(row.id) for row in printed], dtype=np.int64),
@@ -192,9 +196,9 @@ def _find_calculated(
     return tuple(found)
 
 
-def _find_at_once(calculated: tuple[Analyte, ...], results: tuple[str, ...]) -> tuple[Calculated, ...]:
+def _find_at_once(calculated: tuple[Analyte, ...], measured: tuple[str, ...]) -> tuple[Calculated, ...]:
     """The calculated results in as few turns as it takes until all have their inputs."""
-    found, waiting = [], list(calculated)
+    found, waiting, results = [], list(calculated), list(measured)
     while waiting:
         names = {row.id for row in waiting}
         rows = tuple(row for row in waiting if names.isdisjoint(FORMULAS[row.derived_by].inputs))
@@ -203,7 +207,7 @@ def _find_at_once(calculated: tuple[Analyte, ...], results: tuple[str, ...]) -> 
         found.append(
             Calculated(
                 rows=rows,
-                at=np.array([results.index(row.id) for row in rows]),
+                at=slice(len(results), len(results) + len(rows)),
                 inputs_at=np.array([(places * width)[:width] for places in inputs]),
                 low=np.array([[row.hard_low] for row in rows]),
                 high=np.array([[row.hard_high] for row in rows]),
@@ -211,6 +215,7 @@ def _find_at_once(calculated: tuple[Analyte, ...], results: tuple[str, ...]) -> 
                 is_fasting=np.array([[FORMULAS[row.derived_by].is_fasting] for row in rows]),
             )
         )
+        results += [row.id for row in rows]
         waiting = [row for row in waiting if row not in rows]
     return tuple(found)
 

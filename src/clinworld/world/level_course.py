@@ -70,7 +70,9 @@ def _start_and_move(premise: Premise, treatment: Treatment, items: tuple[str, ..
     rows[:] = base
     if len(moving):
         rows[moving] = move(base[moving], motion, treatment, premise)
-    return {f"shift:{name}" if is_shift else name: row for name, is_shift, row in zip(first.names, first.is_shift.tolist(), rows, strict=True)}
+    return {
+        f"shift:{name}" if is_shift else name: row for name, is_shift, row in zip(first.names, first.is_shift.tolist(), rows, strict=True)
+    }
 
 
 def _act(levels: dict[str, Reals], premise: Premise, treatment: Treatment, knowledge: Knowledge, rng: Rng) -> None:

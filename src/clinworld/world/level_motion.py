@@ -27,9 +27,9 @@ class Motion:
     """What moves levels, as columns [item, 1] over the moving items.
 
     `coupling` is the change per kg. Where an effect `is_scaled`, being one that lowers glucose, it goes with the excess over `normal` and
-    is whole at an excess of `span`. `low` and `high` are what a level at `bounded` never reaches. `per_step` and `within` [day of a step] are how much of a distance is left after
-    1, 2, 4, 8, … steps and after 0, 1, … days of one: behind weight, and below that behind the dose for the items at `on_drug`, which the
-    drug itself moves. Items at `shares` lie between 0 and 100 and move on the logit; those at `bounded` are bent away from `low` and `high`.
+    is whole at an excess of `span`. `per_step` and `within` [day of a step] are how much of a distance is left after 1, 2, 4, 8, … steps
+    and after 0, 1, … days of one: behind weight, and below that behind the dose for the items at `on_drug`, which the drug itself moves.
+    Items at `shares` lie between 0 and 100 and move on the logit; those at `bounded` never reach `low` and `high` and are bent away.
     """
 
     table: DrugTable

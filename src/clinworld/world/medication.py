@@ -5,6 +5,7 @@ names a driver. Weight does not depend on either: its course is declared.
 """
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -76,8 +77,8 @@ def draw_dose_changes(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple
 
 def derive_doses(changes: tuple[tuple[int, float], ...], last_day: int) -> Reals:
     """The dose in force on each day, in the drug's unit."""
-    days, doses = [day for day, _ in changes], np.array([dose for _, dose in changes])
-    return np.repeat(doses, np.diff([*days, last_day + 1]))
+    days = [*(day for day, _ in changes), last_day + 1]
+    return np.array([dose for _, dose in changes]).repeat([until - day for day, until in pairwise(days)])
 
 
 def draw_adherence(premise: Premise, knowledge: Knowledge, rng: Rng) -> Reals:

@@ -120,7 +120,7 @@ def _draw_groups(premise: Premise, assays: Assays, visits: Days, person: Reals, 
 
 def find_group_chances(assays: Assays, person: Reals, knowledge: Knowledge) -> Reals:
     """How likely a visit of this person draws each group, [group, 1]; `person` are standard normals [group, 1]."""
-    odds = assays.usual / (1 - assays.usual) * np.exp(knowledge.parameter("lab_person_logit_sd") * person)
+    odds = assays.usual_odds * np.exp(knowledge.parameter("lab_person_logit_sd") * person)
     return np.asarray(odds / (1 + odds))
 
 
@@ -153,7 +153,7 @@ def measure(assays: Assays, truth: Reals, errors: Reals, knowledge: Knowledge) -
     """
     for lesser, greater in assays.measured_wholes:
         truth[lesser] = np.minimum(truth[lesser], knowledge.parameter("part_most_share") * truth[greater])
-    logs = np.log(np.maximum(truth, np.exp(assays.low)))
+    logs = np.log(np.maximum(truth, assays.least))
     values = np.exp(reflect(logs + assays.sd_assay * errors, assays.low, assays.high))
     for part in assays.measured_parts:
         most = knowledge.parameter("part_most_share")
@@ -188,9 +188,9 @@ def print_results(
     """
     n = len(assays.measured)
     shape = (len(assays.results), ticks.shape[1])
-    results = Results(np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.bool_))
+    results = Results(np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.bool_))
     results.ticks[:n], results.is_charted[:n] = ticks, is_drawn[assays.group_at]
-    printed = np.full(shape, np.nan)
+    printed = np.empty(shape)
     printed[:n] = ticks / assays.steps_per_unit
     by_name = dict(zip(assays.results, printed, strict=True))
     for each in assays.calculated_at_once:
