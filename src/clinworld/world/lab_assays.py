@@ -61,11 +61,11 @@ class Assays:
 
     Columns [varied, 1]: the SD of day-to-day variation on the log scale, and log bounds one printed step inside the hard ones. Columns
     [measured, 1]: the assay's SD, the same bounds, the lower one in the unit (`least`), printed steps per unit. `from_varied` is the place
-    of a measured analyte among the varied; one of `follows` (place, id) has none. `drawn` are the names whose words are drawn, those `within` needs first; `errors_at` is
-    the place of each measured analyte among them. `usual_odds` [group, 1] is how often a visit draws a group, `group_at` the group of each
-    measured analyte; `measured_wholes` are the places of parts and wholes. `undiagnosed` are the
-    measured that a condition is diagnosed by. `calculated` come each after its inputs, and those `calculated_at_once` need none of
-    each other. `results` are the ids of all, first the measured; `printed` are their rows in table order, `printed_at` their places.
+    of a measured analyte among the varied; one of `follows` (place, id) has none. `drawn` are the names whose words are drawn, those
+    `within` needs first; `errors_at` is the place of each measured analyte among them. `usual_odds` [group, 1] is how often a visit draws a
+    group, `group_at` the group of each measured analyte; `measured_wholes` are the places of parts and wholes. `undiagnosed` are the
+    measured that a condition is diagnosed by. `calculated` come each after its inputs, and those `calculated_at_once` need none of each
+    other. `results` are the ids of all, first the measured; `printed` are their rows in table order, `printed_at` their places.
     """
 
     varied: tuple[str, ...]
