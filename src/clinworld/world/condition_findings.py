@@ -300,7 +300,7 @@ def _usual_level(row: FindingKind, scale: Scale, patient: Examined) -> float:
     """The person's level of a numeric finding without a cause, on the scale; in a few people a little outside the limits."""
     number, premise = patient.knowledge.parameter, patient.premise
     drawn = patient.rng.at(premise.case_id, AREA, row.id, "person")
-    share, chance = float(np.clip(drawn.gauss(0), -2.0, 2.0)), drawn.chance(1)
+    share, chance = min(max(drawn.gauss(0), -2.0), 2.0), drawn.chance(1)
     if chance < number(f"finding.false_positive.{row.kind}"):
         sign = 1 if scale.high is not None else -1
         limit = scale.limit(sign)

@@ -246,7 +246,7 @@ def _draw_doses(draws: _Draws, drug: Drug, disease: str, index_day: int) -> tupl
 def derive_weight_loss(drug: Drug, doses: Sequence[float], disease: str, start_kg: float, knowledge: Knowledge) -> float:
     """Share of the start weight that the drug takes off on average at the last dose; 0 for a drug that does not lower weight."""
     table = load_drug_table(knowledge, drug.id, (), disease == DIABETES)
-    at = int(np.searchsorted(table.doses, doses[-1]))
+    at = int(table.doses.searchsorted(doses[-1]))
     return max(0.0, -float(table.weight_kg[at] / start_kg + table.weight_percent[at] / 100))
 
 

@@ -234,7 +234,7 @@ def remove_drugs(level: Reals, lines: Sequence[Line], frame: PastFrame, has_diab
     for line in reversed(lines):
         if line.last_day is None:
             effect = _load_effect(knowledge, line.drug.id, frame.items.names, has_diabetes)
-            at = int(np.searchsorted(effect.doses, line.steps[-1][1]))
+            at = int(effect.doses.searchsorted(line.steps[-1][1]))
             own, before = effect.own[:, at : at + 1], level[effect.rows]
             if effect.is_bounded:
                 per_unit = own / effect.reach
@@ -310,7 +310,7 @@ def _walk_back(drift: Reals, visits: Reals, time_days: float) -> Reals:
     gaps = ago.copy()
     gaps[1:] -= ago[:-1]
     grown = np.exp(ago)
-    walked: Reals = (np.cumsum(np.sqrt(-np.expm1(-2.0 * gaps)) * grown * drift, axis=1) / grown)[:, ::-1]
+    walked: Reals = ((np.sqrt(-np.expm1(-2.0 * gaps)) * grown * drift).cumsum(axis=1) / grown)[:, ::-1]
     return walked
 
 

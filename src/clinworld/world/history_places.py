@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -51,15 +50,18 @@ class OldRecord(NamedTuple):
 
 def find_old_event(text: Wording, knowledge: Knowledge) -> OldEvent | None:
     """The row that a charted old event was written from; None for a diagnosis and for anything else."""
-    by_text, lengths = _index_texts(knowledge)
-    return next((by_text[text.en[:length]] for length in lengths if text.en[:length] in by_text), None)
+    by_beginning, length = _index_texts(knowledge)
+    return next((row for row in by_beginning.get(text.en[:length], ()) if text.en.startswith(row.text.en)), None)
 
 
 @lru_cache(maxsize=8)
-def _index_texts(knowledge: Knowledge) -> tuple[Mapping[str, OldEvent], tuple[int, ...]]:
-    # English text → row, and the lengths there are: remarks follow in the chart.
-    rows = knowledge.past_events.values()
-    return {row.text.en: row for row in rows}, tuple(sorted({len(row.text.en) for row in rows}))
+def _index_texts(knowledge: Knowledge) -> tuple[Mapping[str, list[OldEvent]], int]:
+    # How English texts begin → the rows, the shortest first, and how long that beginning is: remarks follow in the chart.
+    rows = sorted(knowledge.past_events.values(), key=lambda row: len(row.text.en))
+    length, by_beginning = min((len(row.text.en) for row in rows), default=0), dict[str, list[OldEvent]]()
+    for row in rows:
+        by_beginning.setdefault(row.text.en[:length], []).append(row)
+    return by_beginning, length
 
 
 def age_at(patient: Patient, day: int) -> float:
@@ -130,7 +132,7 @@ def _choose_rows(premise: Premise, room: tuple[int, int], n: int, wanted: int, k
         for place in order:
             if len(chosen) >= most:
                 break
-            row = pool.get(place)
+            row = pool[place]
             if row is None or not _fits_age(row, ages) or not _fits_known(row, conditions, presenting, knowledge):
                 continue
             if not _clashes(row, chosen, knowledge):
@@ -154,17 +156,18 @@ def _clashes(row: OldEvent, chosen: Sequence[OldEvent], knowledge: Knowledge) ->
     return False
 
 
-Pool = MappingProxyType[int, OldEvent]
+Pool = tuple[OldEvent | None, ...]
 
 
 @lru_cache(maxsize=512)
 def _list_possible(knowledge: Knowledge, drug: str, sex: str) -> tuple[Pool, Pool, Pool]:
-    """Place in the table → row someone given the drug can have, all else aside: decisive for a condition, against drugs, inactive."""
-    pools: tuple[dict[int, OldEvent], ...] = ({}, {}, {})
-    for place, row in enumerate(knowledge.past_events.values()):
-        if row.sex in ("", sex) and _leaves_the_drug(row, drug, knowledge):
-            pools[0 if row.condition else 1 if row.drugs else 2][place] = row
-    return MappingProxyType(pools[0]), MappingProxyType(pools[1]), MappingProxyType(pools[2])
+    """By place in the table the rows someone given the drug can have, all else aside: decisive for a condition, against drugs, inactive."""
+    rows = [row if row.sex in ("", sex) and _leaves_the_drug(row, drug, knowledge) else None for row in knowledge.past_events.values()]
+    kinds = [None if row is None else 0 if row.condition else 1 if row.drugs else 2 for row in rows]
+    of_condition, against_drugs, inactive = (
+        tuple(row if kind == k else None for row, k in zip(rows, kinds, strict=True)) for kind in range(3)
+    )
+    return of_condition, against_drugs, inactive
 
 
 def _fits_known(row: OldEvent, conditions: tuple[str, ...], presenting: str, knowledge: Knowledge) -> bool:
@@ -196,7 +199,7 @@ def render_old_event(row: OldEvent, length: float, choice: float, knowledge: Kno
 
     Lengths then belong to slots, not to events; the remarks say nothing of the event.
     """
-    remarks = _list_remarks(row, int(length * _load_lengths(knowledge).steps), knowledge)
+    remarks = _list_remarks(row.id, int(length * _load_lengths(knowledge).steps), knowledge)
     remark = remarks[int(choice * len(remarks))]
     return Wording(f"{row.text.en} {remark.en}", f"{row.text.zh}{remark.zh}")
 
@@ -216,9 +219,9 @@ def _load_lengths(knowledge: Knowledge) -> _Lengths:
 
 
 @lru_cache(maxsize=4096)
-def _list_remarks(row: OldEvent, step: int, knowledge: Knowledge) -> tuple[Wording, ...]:
+def _list_remarks(name: str, step: int, knowledge: Knowledge) -> tuple[Wording, ...]:
     """The remarks that bring an event nearest to the step's length, all that are equally near."""
-    lengths = _load_lengths(knowledge)
+    row, lengths = knowledge.past_events[name], _load_lengths(knowledge)
     en = lengths.low_en + step - len(row.text.en) - 1
     zh = lengths.low_zh + int(step * lengths.per_step_zh) - len(row.text.zh)
     found, texts = _load_remarks()

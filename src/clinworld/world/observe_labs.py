@@ -113,8 +113,8 @@ def _draw_groups(premise: Premise, assays: Assays, visits: Days, person: Reals, 
     """
     drawn = chance < find_group_chances(assays, person, knowledge)
     drawn[:, 0] = True
-    visible = int(np.searchsorted(visits, premise.index_day, side="right"))
-    drawn[:, visible - 1] |= np.count_nonzero(drawn[:, :visible], axis=1) < int(knowledge.parameter("lab_least_visible"))
+    visible = int(visits.searchsorted(premise.index_day, side="right"))
+    drawn[:, visible - 1] |= drawn[:, :visible].sum(axis=1) < int(knowledge.parameter("lab_least_visible"))
     return drawn
 
 
@@ -209,7 +209,7 @@ def chart_results(assays: Assays, results: Results, visits: Days) -> tuple[Serie
     is_charted = results.is_charted[assays.printed_at]
     days, ticks = visits.astype(np.int32)[is_charted.nonzero()[1]], results.ticks[assays.printed_at][is_charted]
     series, first = [], 0
-    for row, last in zip(assays.printed, np.count_nonzero(is_charted, axis=1).cumsum().tolist(), strict=True):
+    for row, last in zip(assays.printed, is_charted.sum(axis=1).cumsum().tolist(), strict=True):
         if last > first:
             series.append(Series(row.id, "laboratory", row.ucum, row.decimals, days[first:last], ticks[first:last]))
         first = last
