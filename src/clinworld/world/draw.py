@@ -10,8 +10,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, NamedTuple, cast
 
-import numpy as np
-
 from clinworld.core.digest import digest_value
 from clinworld.core.rng import Rng, words_to_uniform
 from clinworld.knowledge.load import Knowledge

@@ -100,7 +100,8 @@ def smooth_ticks(ticks: Ticks, readings: int) -> Ticks:
     windows = np.ndarray((n, 2 * half + 1), dtype=np.int64, buffer=padded, strides=padded.strides * 2)
     ordered = np.sort(windows, axis=-1)
     lower, upper = _find_middles(n, half)
-    return ordered.take(lower) + ordered.take(upper)
+    smoothed: Ticks = ordered.take(lower) + ordered.take(upper)
+    return smoothed
 
 
 @lru_cache(maxsize=256)
