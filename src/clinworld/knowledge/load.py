@@ -237,12 +237,13 @@ class Knowledge:
 
     def parameter(self, name: str) -> float:
         """The value of a parameter row, in the row's unit."""
-        value = self._values.get(name)
-        if value is None:
+        try:
+            return self._values[name]
+        except KeyError:
             nearest = nearest_match(name, self.parameters)
             allowed = "the id of a row in parameters/*.csv"
-            raise KnowledgeError("parameters", f"no parameter {name!r}", allowed, nearest=nearest, do="Add a row to parameters/*.csv.")
-        return value
+            do = "Add a row to parameters/*.csv."
+            raise KnowledgeError("parameters", f"no parameter {name!r}", allowed, nearest=nearest, do=do) from None
 
     @cached_property
     def _values(self) -> Mapping[str, float]:

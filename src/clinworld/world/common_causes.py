@@ -5,6 +5,7 @@ takes nothing from those that come after it, so a new one at the end of the tabl
 """
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -135,10 +136,10 @@ def squeeze(normals: Reals, mean: Reals, sd: Reals, low: Reals, high: Reals) -> 
     All are of one shape. The rank of a value among people stays, so that what goes together before does so within the limits.
     """
     grid, below = _normal_table()
-    sd = np.maximum(sd, np.finfo(np.float64).tiny)  # where nobody differs, the mean is everybody's
-    shares = np.interp(np.stack([(low - mean) / sd, (high - mean) / sd, normals]), grid, below)
-    inside = shares[0] + (shares[1] - shares[0]) * shares[2]
-    return np.asarray(np.clip(mean + sd * np.interp(inside, below, grid), low, high))
+    sd = np.maximum(sd, sys.float_info.min)  # where nobody differs, the mean is everybody's
+    least, most, place = np.interp(np.array([(low - mean) / sd, (high - mean) / sd, normals]), grid, below)
+    inside = least + (most - least) * place
+    return np.asarray(np.minimum(np.maximum(mean + sd * np.interp(inside, below, grid), low), high))
 
 
 def is_skewed(row: Analyte, knowledge: Knowledge) -> bool:

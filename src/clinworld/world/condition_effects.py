@@ -37,7 +37,7 @@ def list_acting(premise: Premise, knowledge: Knowledge) -> tuple[Acting, ...]:
     return _list_acting(knowledge, known, presenting.condition if presenting else "", patient.sex, age)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=4096)
 def _list_acting(knowledge: Knowledge, known: tuple[str, ...], presenting: str, sex: str, age_years: float) -> tuple[Acting, ...]:
     acting = [Acting(push, True) for push in list_documented(knowledge, known, sex, age_years)]
     acting += [Acting(push, False) for push in find_pushes(knowledge, presenting, sex, age_years)]
@@ -118,7 +118,7 @@ def _draw_sizes(acting: Sequence[Acting], premise: Premise, knowledge: Knowledge
     number = knowledge.parameter
     words = rng.first_words(premise.case_id, [(AREA, each.push.condition, each.push.item) for each in acting], 1)[:, 0]
     cut = number("effect.spread_cut_sd")
-    spread = np.exp(number("effect.spread") * np.clip(words_to_normal(words), -cut, cut)).tolist()
+    spread = np.exp(number("effect.spread") * words_to_normal(words).clip(-cut, cut)).tolist()
     low, high = number("effect.severity_low"), number("effect.severity_high")
     severity = low + (high - low) * premise.presenting.severity if premise.presenting else 1.0
     return [size * (1.0 if each.is_documented else severity) for each, size in zip(acting, spread, strict=True)]

@@ -7,14 +7,15 @@ truth as the chart: levels, conditions and their course. What is charted already
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clinworld.core.rng import Rng, words_to_uniform
-from clinworld.core.units import to_tick
+from clinworld.core.rng import Rng, words_to_normal, words_to_uniform
+from clinworld.core.units import to_tick, to_ticks
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte, FindingKind, Stream
 from clinworld.schema.course import Course, Reals
@@ -23,6 +24,7 @@ from clinworld.schema.record import FindingResult, Record
 from clinworld.world.condition_effects import Acting, acting_conditions, list_acting, push_levels
 from clinworld.world.condition_ramps import derive_ramps
 from clinworld.world.condition_sizes import Scale, load_scale
+from clinworld.world.course import HOME_PRESSURE
 from clinworld.world.formulas import DAILY, FORMULAS, LINES, find_body_mass_index, has_own_level
 from clinworld.world.level_course import derive_levels
 from clinworld.world.level_motion import Treatment
@@ -34,7 +36,7 @@ from clinworld.world.visits import draw_visits
 Days = NDArray[np.int64]
 
 AREA = "findings"
-_BMI, _OFFICE, _AMBULATORY, _HOME = "bmi", "office_sbp", "daytime_ambulatory_sbp", "home_sbp"
+_BMI, _OFFICE, _AMBULATORY, _HOME = "bmi", "office_sbp", "daytime_ambulatory_sbp", HOME_PRESSURE
 _SCALES = ("weight", "weight_clinic")
 
 
@@ -82,7 +84,7 @@ def find_result(name: str, day: int, patient: Examined) -> FindingResult | Unava
     if charted is not None:
         return charted
     if isinstance(row, FindingKind):
-        return _find_finding(row, day, patient) if row.is_numeric else _find_word(row, day, patient)
+        return _find_numbers(row, np.array([day]), patient)[0] if row.is_numeric else _find_word(row, day, patient)
     return _find_stream(row, day, patient) if isinstance(row, Stream) else _find_analyte(row, day, patient)
 
 
@@ -94,16 +96,15 @@ def derive_findings(
     `visits` are drawn where they are not given.
     """
     patient = Examined(premise, course, knowledge, rng)
-    if _HOME not in course.levels:  # pressures taken at visits follow it; worked out once, not for each of them
-        levels = MappingProxyType({**course.levels, _HOME: _derive_home(patient)})
-        patient = patient._replace(course=replace(course, levels=levels))
-    days_seen = (draw_visits(premise, course, knowledge, rng) if visits is None else visits).tolist()
+    if _HOME not in course.levels and _HOME not in course.unreported:  # worked out once, not for each pressure that follows it
+        patient = patient._replace(course=replace(course, unreported=MappingProxyType({_HOME: _derive_home(patient)})))
+    days_seen = draw_visits(premise, course, knowledge, rng) if visits is None else visits
+    routine = _list_routine(knowledge)
+    words = rng.first_words(premise.case_id, routine.paths, int(days_seen[-1]) + 1)[:, days_seen]
     charted: list[FindingResult] = []
-    for name, share in _list_routine(knowledge):
-        chances = words_to_uniform(rng.at(premise.case_id, AREA, name, "routine").words(premise.course_end_day + 1)[days_seen]).tolist()
-        days = [day for day, chance in zip(days_seen, chances, strict=True) if chance < share]
-        charted += [result for result in _find_on_days(name, days, patient) if isinstance(result, FindingResult)]
-    return tuple(sorted(charted, key=lambda result: result.day))
+    for name, is_charted in zip(routine.names, words_to_uniform(words) < routine.shares, strict=True):
+        charted += [result for result in _find_on_days(name, days_seen[is_charted], patient) if isinstance(result, FindingResult)]
+    return tuple(sorted(charted, key=attrgetter("day")))
 
 
 def _derive_home(patient: Examined) -> Reals:
@@ -115,21 +116,27 @@ def _derive_home(patient: Examined) -> Reals:
     return _find_level(_HOME, patient._replace(premise=alone))
 
 
+class _Routine(NamedTuple):
+    # What visits chart unasked, in the order of the findings table: where its draws are, and the share of visits [name, 1] that do.
+    names: tuple[str, ...]
+    paths: tuple[tuple[str, ...], ...]
+    shares: Reals
+
+
 @lru_cache(maxsize=8)
-def _list_routine(knowledge: Knowledge) -> tuple[tuple[str, float], ...]:
-    """What visits chart unasked, each with the share of visits that do, in the order of the findings table."""
-    rows = ((name, knowledge.parameters.get(f"finding.routine.{name}")) for name in knowledge.findings)
-    return tuple((name, row.value) for name, row in rows if row is not None)
+def _list_routine(knowledge: Knowledge) -> _Routine:
+    shares = {name: knowledge.parameters.get(f"finding.routine.{name}") for name in knowledge.findings}
+    rows = {name: row.value for name, row in shares.items() if row is not None}
+    return _Routine(tuple(rows), tuple((AREA, name, "routine") for name in rows), np.array(list(rows.values())).reshape(-1, 1))
 
 
-def _find_on_days(name: str, days: Sequence[int], patient: Examined) -> list[FindingResult | Unavailable]:
-    """`find_result` on some days; of a number whose level is the same work on every day, that is done once."""
+def _find_on_days(name: str, days: Days, patient: Examined) -> Sequence[FindingResult | Unavailable]:
+    """`find_result` on some days; a number is found on all of them at once."""
     row, knowledge = patient.knowledge.items[name], patient.knowledge
     is_barred = patient.premise.patient.sex == "M" and f"finding.women_only.{name}" in knowledge.parameters
-    if not days or is_barred or patient.record is not None or not isinstance(row, FindingKind) or not row.is_numeric or row.id == _BMI:
-        return [find_result(name, day, patient) for day in days]
-    level = _follow_finding(row, patient)
-    return [_find_finding(row, day, patient, level) for day in days]
+    if is_barred or patient.record is not None or not isinstance(row, FindingKind) or not row.is_numeric:
+        return [find_result(name, day, patient) for day in days.tolist()]
+    return _find_numbers(row, days, patient) if len(days) else ()
 
 
 def _find_charted(name: str, day: int, patient: Examined) -> FindingResult | None:
@@ -225,8 +232,10 @@ def _stream_level(row: Stream, patient: Examined) -> Reals:
 
 def _find_level(name: str, patient: Examined) -> Reals:
     """The true level by day of an analyte or home stream: that of the course, or of the same person followed for it too."""
-    levels = patient.course.levels
-    return levels[name] if name in levels else _derive(patient, (name,))[name]
+    course = patient.course
+    if name in course.levels:
+        return course.levels[name]
+    return course.unreported[name] if name in course.unreported else _derive(patient, (name,))[name]
 
 
 def _derive(patient: Examined, items: tuple[str, ...]) -> dict[str, Reals]:
@@ -239,27 +248,34 @@ def _is_at_home(row: Analyte | Stream | FindingKind) -> bool:
     return isinstance(row, Stream) and row.role in ("home", "diary") and not row.parent
 
 
-def _find_finding(row: FindingKind, day: int, patient: Examined, level: Reals | None = None) -> FindingResult:
-    """A finding that is a number, printed inside its hard bounds; positive from its cut on. `level`: what `_follow_finding` gives."""
+def _find_numbers(row: FindingKind, days: Days, patient: Examined) -> list[FindingResult]:
+    """A finding that is a number on some days, ascending: printed inside its hard bounds, positive from its cut on."""
     premise, knowledge = patient.premise, patient.knowledge
-    scale = _scale_of(row, patient)
-    noise = patient.rng.at(premise.case_id, AREA, row.id).gauss(day)
     if row.id == _BMI:
-        course = patient.course
         start = find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge)
-        value = start * float(course.weight_kg[day]) / premise.start_weight_kg
+        values = start * patient.course.weight_kg[days] / premise.start_weight_kg
     else:
-        now = float((_follow_finding(row, patient) if level is None else level)[day])
-        if row.id in (_OFFICE, _AMBULATORY):
-            value = min(max(now + knowledge.parameter("finding.office_sd") * noise, scale.floor), scale.ceiling)
-        else:
-            width = knowledge.parameter("finding.noise_log") if scale.is_log else knowledge.parameter("finding.noise_share") * _half(scale)
-            value = scale.write(min(max(scale.read(now) + width * noise, scale.floor), scale.ceiling))
+        values = _add_noise(row, _follow_finding(row, patient)[days], days, patient)
     decimals = row.decimals or 0
-    result = _print(row.id, day, value, decimals)
-    assert result.ticks is not None
-    is_positive = None if row.cut is None else result.ticks >= to_tick(row.cut, decimals)
-    return FindingResult(day, row.id, is_positive, result.ticks, decimals)
+    cut = None if row.cut is None else to_tick(row.cut, decimals)
+    return [
+        FindingResult(day, row.id, None if cut is None else tick >= cut, tick, decimals)
+        for day, tick in zip(days.tolist(), to_ticks(values, decimals).tolist(), strict=True)
+    ]
+
+
+def _add_noise(row: FindingKind, level: Reals, days: Days, patient: Examined) -> Reals:
+    """A numeric finding's level on some days with its noise, inside the bounds."""
+    knowledge, scale = patient.knowledge, _scale_of(row, patient)
+    first = int(days[0])
+    words = patient.rng.at(patient.premise.case_id, AREA, row.id).words(int(days[-1]) + 1 - first, start=first)
+    noise = words_to_normal(words[days - first])
+    if row.id in (_OFFICE, _AMBULATORY):
+        return np.minimum(np.maximum(level + knowledge.parameter("finding.office_sd") * noise, scale.floor), scale.ceiling)
+    width = knowledge.parameter("finding.noise_log") if scale.is_log else knowledge.parameter("finding.noise_share") * _half(scale)
+    on_scale = np.log(level) if scale.is_log else level
+    value = np.minimum(np.maximum(on_scale + width * noise, scale.floor), scale.ceiling)
+    return np.exp(value) if scale.is_log else value
 
 
 def _scale_of(row: FindingKind, patient: Examined) -> Scale:
@@ -284,7 +300,7 @@ def _usual_level(row: FindingKind, scale: Scale, patient: Examined) -> float:
     """The person's level of a numeric finding without a cause, on the scale; in a few people a little outside the limits."""
     number, premise = patient.knowledge.parameter, patient.premise
     drawn = patient.rng.at(premise.case_id, AREA, row.id, "person")
-    share, chance = float(np.clip(drawn.gauss(0), -2.0, 2.0)), drawn.chance(1)
+    share, chance = min(max(drawn.gauss(0), -2.0), 2.0), drawn.chance(1)
     if chance < number(f"finding.false_positive.{row.kind}"):
         sign = 1 if scale.high is not None else -1
         limit = scale.limit(sign)

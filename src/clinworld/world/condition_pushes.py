@@ -153,20 +153,22 @@ def _expect(item: str, pushes: Mapping[str, Push], sex: str, knowledge: Knowledg
     return ((row.hard_low if low is None else low) + (2.0 * (low or 0.0) if high is None else high)) / 2.0
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def list_documented(knowledge: Knowledge, conditions: tuple[str, ...], sex: str, age_years: float) -> tuple[Push, ...]:
     """What known conditions do to a patient, without what a written level of one of them does already.
 
     A level that lies beyond the reference limit is the condition's whole move of that item; beside it no finding moves it further.
     """
     written = {(item, sign) for name in conditions for item, sign in _moved_by_level(knowledge, name, sex)}
-    own = {(name, level.item) for name in conditions for level in _levels_of(knowledge, name)}
-    kept = []
-    for name in conditions:
-        for push in find_pushes(knowledge, name, sex, age_years):
-            if push.sign and (name, push.item) not in own and (push.item, push.sign) not in written:
-                kept.append(push)
-    return tuple(kept)
+    unwritten = [push for name in conditions for push in _list_unwritten(knowledge, name, sex, age_years)]
+    return tuple(push for push in unwritten if (push.item, push.sign) not in written) if written else tuple(unwritten)
+
+
+@lru_cache(maxsize=4096)
+def _list_unwritten(knowledge: Knowledge, name: str, sex: str, age_years: float) -> tuple[Push, ...]:
+    """What moves an item by a condition that writes no level of it."""
+    own = {level.item for level in _levels_of(knowledge, name)}
+    return tuple(push for push in find_pushes(knowledge, name, sex, age_years) if push.sign and push.item not in own)
 
 
 def _levels_of(knowledge: Knowledge, name: str) -> tuple[Level, ...]:

@@ -167,10 +167,9 @@ def check_density(premise: Premise, knowledge: Knowledge) -> Iterator[Conflict]:
         )
     wanted = allowed + count_events(premise.density.life_event_rate, premise.index_day)
     first, beside = int(knowledge.parameter("events_first_day")), int(knowledge.parameter("premise_event_days_kept_free"))
-    days = set(range(first, premise.index_day + 1))
-    for symptom in premise.symptoms:
-        days -= set(range(symptom.day - beside, symptom.day + beside + 1))
-    if wanted > len(days):
+    kept_free = {symptom.day + off for symptom in premise.symptoms for off in range(-beside, beside + 1)}
+    days = premise.index_day + 1 - first - sum(first <= day <= premise.index_day for day in kept_free)
+    if wanted > max(days, 0):
         found = f"{wanted} events up to day {premise.index_day}"
-        limit = f"{len(days)} days from day {first} on are free of told symptoms"
+        limit = f"{max(days, 0)} days from day {first} on are free of told symptoms"
         yield Conflict("event_density_mismatch", "latent.event_density", found, limit, "Lower the rates.")

@@ -41,7 +41,8 @@ def is_forbidden(drug: str, known: Known, knowledge: Knowledge, rng: Rng) -> boo
     given = {_BMI: known.bmi, _AGE: known.age_years}
     if any(passes(row, given[row.item]) for row in rows if row.item in given):
         return True
-    measured = [row for row in rows if row.item and row.item not in given and _can_reach(row, known, knowledge)]
+    places = _list_measured(knowledge, drug)
+    measured = [rows[place] for place, inputs in places if _can_reach(drug, place, inputs, known, knowledge)]
     if not measured:
         return False
     first = _load_first(known, [row.item for row in measured], knowledge)
@@ -99,11 +100,17 @@ def _load_first(known: Known, items: Sequence[str], knowledge: Knowledge) -> Fir
     return load_first_levels(knowledge, known.conditions, names, known.sex, known.age_years)
 
 
-def _can_reach(row: Contraindication, known: Known, knowledge: Knowledge) -> bool:
-    """Whether any first level of people like this can lie where a contraindication holds."""
-    inputs = list_inputs(row.item, knowledge)
-    conditions = tuple(name for name in known.conditions if _decides(knowledge, name, inputs)) if inputs else ()
-    return bool(inputs) and _reaches(knowledge, row, conditions, known.sex, known.age_years)
+@lru_cache(maxsize=256)
+def _list_measured(knowledge: Knowledge, drug: str) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """The place of each absolute contraindication that is read from levels, and the items it is read from."""
+    items = [row.item if row.item not in (_BMI, _AGE) else "" for row in _list_absolute(knowledge, drug)]
+    return tuple((place, inputs) for place, item in enumerate(items) if item and (inputs := list_inputs(item, knowledge)))
+
+
+def _can_reach(drug: str, place: int, inputs: tuple[str, ...], known: Known, knowledge: Knowledge) -> bool:
+    """Whether any first level of people like this can lie where an absolute contraindication, by its place, holds."""
+    conditions = tuple(name for name in known.conditions if _decides(knowledge, name, inputs))
+    return _reaches(knowledge, drug, place, conditions, known.sex, known.age_years)
 
 
 @lru_cache(maxsize=4096)
@@ -116,8 +123,8 @@ def _decides(knowledge: Knowledge, condition: str, items: tuple[str, ...]) -> bo
 
 
 @lru_cache(maxsize=4096)
-def _reaches(knowledge: Knowledge, row: Contraindication, conditions: tuple[str, ...], sex: str, age_years: float) -> bool:
-    known = Known("", conditions, sex, age_years, 0.0)
+def _reaches(knowledge: Knowledge, drug: str, place: int, conditions: tuple[str, ...], sex: str, age_years: float) -> bool:
+    row, known = _list_absolute(knowledge, drug)[place], Known("", conditions, sex, age_years, 0.0)
     first = _load_first(known, [row.item], knowledge)
     for column in (first.low, first.high):
         edge = np.where(first.is_log[:, None], np.exp(np.where(first.is_log[:, None], column, 0.0)), column)

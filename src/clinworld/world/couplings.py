@@ -6,6 +6,7 @@ condition of the patient moves or holds the effect itself, that stands.
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,46 +43,63 @@ def couple(levels: Mapping[str, Reals], premise: Premise, knowledge: Knowledge, 
     changed: dict[str, Reals] = {}
     if not premise.has_physiology:
         return changed
-    decided = _list_decided(premise, knowledge)
-    for row in load_couplings(knowledge):
-        if row.effect in decided or not _is_followed(row.effect, levels, premise, knowledge):
+    decided = {each.push.item for each in list_acting(premise, knowledge)}
+    now = dict(levels)
+    for each in _list_followed(knowledge, premise.patient.devices):
+        row = each.row
+        if row.effect in decided or (row.effect not in levels and not each.is_of_stream):
             continue
-        cause = _find_change(row, {**levels, **changed} if changed else levels, premise, knowledge, rng)
+        cause = _find_ramp(row.cause, premise, knowledge, rng) if each.is_condition else _find_change(each, now, knowledge)
         if cause is None:
             continue
-        change = follow_daily(np.clip(row.slope * cause, -row.cap, row.cap), row.lag_days)
-        name = next((kind + row.effect for kind in KINDS if kind + row.effect in levels), f"shift:{row.effect}")
-        level = changed.get(name, levels.get(name, np.zeros_like(change)))
-        changed[name] = _add(level, change, name, row.effect, knowledge)
+        change = follow_daily(np.minimum(np.maximum(row.slope * cause, -row.cap), row.cap), row.lag_days)
+        name = next((name for name in each.effects if name in levels), f"shift:{row.effect}")
+        level = now[name] if name in now else np.zeros_like(change)
+        changed[name] = now[name] = _add(level, change, name, row.effect, knowledge)
     return changed
 
 
-def _list_decided(premise: Premise, knowledge: Knowledge) -> frozenset[str]:
-    return frozenset(each.push.item for each in list_acting(premise, knowledge))
+class _Followed(NamedTuple):
+    # A coupling; the names its cause and its effect may have among levels; whether its effect is a stream, and its cause a condition.
+    row: Coupling
+    causes: tuple[str, ...]
+    effects: tuple[str, ...]
+    is_of_stream: bool
+    is_condition: bool
 
 
-def _is_followed(item: str, levels: Mapping[str, Reals], premise: Premise, knowledge: Knowledge) -> bool:
-    row = knowledge.streams.get(item)
-    return item in levels if row is None else bool(set(row.devices) & set(premise.patient.devices))
+@lru_cache(maxsize=64)
+def _list_followed(knowledge: Knowledge, devices: tuple[str, ...]) -> tuple[_Followed, ...]:
+    """The couplings to what is no stream, and to the streams of these devices."""
+    found, streams = [], knowledge.streams
+    for row in load_couplings(knowledge):
+        is_of_stream = row.effect in streams
+        if not is_of_stream or not set(devices).isdisjoint(streams[row.effect].devices):
+            causes, effects = (tuple(kind + item for kind in KINDS) for item in (row.cause, row.effect))
+            found.append(_Followed(row, causes, effects, is_of_stream, row.cause in knowledge.conditions))
+    return tuple(found)
 
 
-def _find_change(row: Coupling, levels: Mapping[str, Reals], premise: Premise, knowledge: Knowledge, rng: Rng) -> Reals | None:
-    """By day, how far the cause lies from where it started, on its scale; None when it has not moved."""
+def _find_ramp(cause: str, premise: Premise, knowledge: Knowledge, rng: Rng) -> Reals | None:
+    """By day, the share of its full size that a condition has; None in someone without it."""
     patient, shown = premise.patient, premise.presenting
-    if row.cause in knowledge.conditions:
-        is_known = row.cause in (patient.disease, *patient.comorbidities)
-        if not is_known and (shown is None or shown.condition != row.cause):
-            return None
-        key = (row.cause, _TRAJECTORY, is_known)
-        return derive_ramps([key], premise, knowledge, rng)[key]
-    name = next((kind + row.cause for kind in KINDS if kind + row.cause in levels), None)
+    is_known = cause in (patient.disease, *patient.comorbidities)
+    if not is_known and (shown is None or shown.condition != cause):
+        return None
+    key = (cause, _TRAJECTORY, is_known)
+    return derive_ramps([key], premise, knowledge, rng)[key]
+
+
+def _find_change(coupling: _Followed, levels: Mapping[str, Reals], knowledge: Knowledge) -> Reals | None:
+    """By day, how far the cause lies from where it started, on its scale; None when it has not moved."""
+    name = next((name for name in coupling.causes if name in levels), None)
     if name is None:
         return None
     level = levels[name]
-    if _is_log(row.cause, name, knowledge):
+    if _is_log(coupling.row.cause, name, knowledge):
         level = np.log(level)
     change = level - level[0]
-    return change if np.any(change) else None
+    return change if change.any() else None
 
 
 def _is_log(item: str, name: str, knowledge: Knowledge) -> bool:
@@ -105,8 +123,9 @@ def follow_daily(target: Reals, half_time_days: float) -> Reals:
     """What approaches a target day by day, half the distance in `half_time_days`, from the target's own first value on."""
     if half_time_days == 0.0:
         return target
-    left = float(np.exp2(np.array([-1.0 / half_time_days]))[0])
-    level = np.diff(target, prepend=target[0]) * 1.0
+    left = float(np.exp2(-1.0 / half_time_days))
+    level = np.zeros(len(target))
+    level[1:] = target[1:] - target[:-1]
     # The distance still to go is a sum of past steps, each halved over and over.
     back = 1
     while back < len(level) and left > 0.0:

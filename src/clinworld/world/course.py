@@ -7,10 +7,12 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Course
 from clinworld.schema.premise import Premise
 from clinworld.world.condition_effects import push_weight
-from clinworld.world.level_course import derive_levels
+from clinworld.world.level_course import derive_all_levels
 from clinworld.world.level_motion import Treatment
 from clinworld.world.medication import derive_doses, draw_adherence, draw_dose_changes
 from clinworld.world.weight_guard import derive_weight
+
+HOME_PRESSURE = "home_sbp"  # pressures taken at visits follow that at home, which not everybody takes
 
 
 def build_course(premise: Premise, knowledge: Knowledge, rng: Rng, *, guard: bool = True) -> Course:
@@ -24,13 +26,14 @@ def build_course(premise: Premise, knowledge: Knowledge, rng: Rng, *, guard: boo
     changes = draw_dose_changes(premise, knowledge, rng)
     dose = derive_doses(changes, premise.course_end_day)
     adherence = draw_adherence(premise, knowledge, rng)
-    levels = derive_levels(premise, Treatment(weight_kg, dose, adherence), knowledge, rng)
+    levels = derive_all_levels(premise, Treatment(weight_kg, dose, adherence), knowledge, rng, beside=(HOME_PRESSURE,))
     return Course(
         last_day=premise.course_end_day,
         weight_kg=weight_kg,
         adherence=adherence,
         dose=dose,
         dose_changes=changes,
-        levels=MappingProxyType(levels),
+        levels=MappingProxyType(levels.reported),
         shape_notes=MappingProxyType(dict(notes)),
+        unreported=MappingProxyType(levels.unreported),
     )

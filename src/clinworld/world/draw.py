@@ -5,15 +5,13 @@ drawn agrees by construction (days leave room for the reversal, the loss fits th
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, NamedTuple, cast
 
-import numpy as np
-
 from clinworld.core.digest import digest_value
-from clinworld.core.rng import Rng, Series
+from clinworld.core.rng import Rng, words_to_uniform
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Drug
 from clinworld.schema.job import ArtifactClass, Case, Controls, DeclaredArtifact, DistractorLevel, EventDensity, Facts, Job
@@ -75,36 +73,62 @@ def _draw_ids(job: Job, n: int) -> list[str]:
     return ids
 
 
+_FIELDS = (
+    *("disease", "outcome", "driver", "index_day", "course_end", "reversal_week", "bmi", "drug", "dose_steps", "loss", "distractor_level"),
+    *("regain_slope", "adherence_low", "has_fault", "fault_week", "fault", "symptom_rate", "life_event_rate"),
+)
+
+
+@lru_cache(maxsize=1)
+def _list_addresses() -> tuple[tuple[str, ...], ...]:
+    """Where the draws of a case are: one for each field and device."""
+    return tuple(("draw", name) for name in (*_FIELDS, *(f"device {device}" for device in load_draw_weights()["device"])))
+
+
 class _Draws:
     """The draws of one case, each at its own address."""
 
     def __init__(self, case_id: str, knowledge: Knowledge, rng: Rng, is_followed: bool) -> None:
         self.case_id, self.knowledge, self.rng, self.is_followed = case_id, knowledge, rng, is_followed
+        addresses = _list_addresses()
+        drawn = words_to_uniform(rng.first_words(case_id, addresses, 1)[:, 0]).tolist()
+        self._chances: dict[str, float] = {name: chance for (_, name), chance in zip(addresses, drawn, strict=True)}
 
-    def at(self, name: str) -> Series:
-        """The series of one field."""
-        return self.rng.at(self.case_id, "draw", name)
+    def chance(self, name: str) -> float:
+        """The uniform on [0, 1) of one field."""
+        return self._chances[name]
+
+    def whole(self, name: str, low: int, high: int) -> int:
+        """One whole number, both ends included."""
+        return low + int(self.chance(name) * (high - low + 1))
 
     def happens(self, name: str, p: float) -> bool:
         """True with chance p."""
-        return self.at(name).chance() < p
+        return self.chance(name) < p
 
     def between(self, name: str, row: str) -> float:
         """Uniform between the `_low` and `_high` rows of the parameter table."""
         low, high = self.knowledge.parameter(f"draw_{row}_low"), self.knowledge.parameter(f"draw_{row}_high")
-        return low + (high - low) * self.at(name).chance()
+        return low + (high - low) * self.chance(name)
 
-    def choose(self, kind: str, options: Iterable[str] | None = None) -> str:
+    def choose(self, kind: str, options: tuple[str, ...] | None = None) -> str:
         """One id by weight, among `options` when given; by the weights of followed patients where the kind has such."""
-        known = load_draw_weights()
-        weights = known.get(f"{kind}_followed", known[kind]) if self.is_followed else known[kind]
-        names = [name for name in weights if options is None or name in options]
-        aim = self.at(kind).chance() * math.fsum(weights[name] for name in names)
-        for name in names:
-            aim -= weights[name]
+        weights, total = _load_weights(kind, options, self.is_followed)
+        aim = self.chance(kind) * total
+        for name, weight in weights:
+            aim -= weight
             if aim < 0:
                 return name
-        return names[-1]
+        return weights[-1][0]
+
+
+@lru_cache(maxsize=4096)
+def _load_weights(kind: str, options: tuple[str, ...] | None, is_followed: bool) -> tuple[tuple[tuple[str, float], ...], float]:
+    """(id, weight) of the options of a kind, and the sum of weights."""
+    known = load_draw_weights()
+    weights = known.get(f"{kind}_followed", known[kind]) if is_followed else known[kind]
+    chosen = tuple((name, weight) for name, weight in weights.items() if options is None or name in options)
+    return chosen, math.fsum(weight for _, weight in chosen)
 
 
 def _draw_case(draws: _Draws, pins: Mapping[str, str], base: Case) -> Case:
@@ -136,15 +160,15 @@ def _draw_days(draws: _Draws, outcome: str) -> _Days:
     index_day, rest = int(draws.choose("index_day")), int(number("draw_course_after_reversal"))
     first = -(-(index_day + int(number("draw_reversal_followed_low" if draws.is_followed else "draw_reversal_after_low"))) // 7)
     least = max(7 * first + rest, index_day + int(number("draw_window_least")))
-    course_end = int(draws.choose("course_end", [day for day in load_draw_weights()["course_end"] if int(day) >= least]))
+    course_end = int(draws.choose("course_end", tuple(day for day in load_draw_weights()["course_end"] if int(day) >= least)))
     last = min((index_day + int(number("draw_reversal_after_high"))) // 7, (course_end - rest) // 7)
-    return _Days(index_day, course_end, draws.at("reversal_week").whole(first, last) if outcome == "regain" else None)
+    return _Days(index_day, course_end, draws.whole("reversal_week", first, last) if outcome == "regain" else None)
 
 
 def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, days: _Days, devices: tuple[str, ...]) -> Facts:
     knowledge = draws.knowledge
-    youngest, oldest = (int(knowledge.parameter(f"draw_age_{end}")) for end in ("low", "high"))
-    person = draw_person(draws.case_id, disease, knowledge, draws.rng, ages=(youngest, oldest))
+    ages = int(knowledge.parameter("draw_age_low")), int(knowledge.parameter("draw_age_high"))
+    person = draw_person(draws.case_id, disease, knowledge, draws.rng, ages=ages)
     sex: Literal["F", "M"] = "F" if person.sex == "F" else "M"
     bmi = round(draws.between("bmi", "bmi_obesity" if disease == _OBESITY else "bmi"), 1)
     height = _draw_height(draws, sex)
@@ -169,36 +193,44 @@ def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, days: _Da
 def _draw_drug(draws: _Draws, disease: str, person: Person, bmi: float) -> tuple[Drug, tuple[str, ...]]:
     """A drug indicated in the disease, and the background beside it; drawn again among the others while the patient forbids it."""
     knowledge = draws.knowledge
-    options = [name for name in load_draw_weights()["drug"] if disease in dict(knowledge.drugs[name].indications)]
+    options = _list_indicated(knowledge, disease)
     while True:
         name = draws.choose("drug", options)
         limits = Limits(known=(disease,), bmi=bmi, drugs=(name,), spares_course=True)
         background = draw_background(draws.case_id, person, limits, knowledge, draws.rng)
         known = Known(draws.case_id, (disease, *background), person.sex, (person.age_low + person.age_high) / 2.0, bmi)
-        options.remove(name)
+        options = tuple(other for other in options if other != name)
         # When nothing is left the last one stands, as if it had been written.
         if not options or not is_forbidden(name, known, knowledge, draws.rng):
             return knowledge.drugs[name], background
+
+
+@lru_cache(maxsize=256)
+def _list_indicated(knowledge: Knowledge, disease: str) -> tuple[str, ...]:
+    return tuple(name for name in load_draw_weights()["drug"] if disease in dict(knowledge.drugs[name].indications))
 
 
 def _draw_height(draws: _Draws, sex: str) -> float:
     number = draws.knowledge.parameter
     cut = number("draw_height_cut_sd")
     mean = number("draw_height_f_m" if sex == "F" else "draw_height_m_m")
-    return mean + number("draw_height_sd_m") * min(cut, max(-cut, draws.at("height").gauss()))
+    return mean + number("draw_height_sd_m") * min(cut, max(-cut, draws.rng.at(draws.case_id, "draw", "height").gauss()))
 
 
 def _draw_devices(draws: _Draws, disease: str) -> tuple[str, ...]:
     """A home scale and a wearable for everyone; others by chance, likelier when they report what is followed in the disease."""
-    knowledge = draws.knowledge
+    chances = _load_device_chances(draws.knowledge, disease)
+    return (*_ALWAYS, *(device for device, p in chances if draws.happens(f"device {device}", p)))
+
+
+@lru_cache(maxsize=256)
+def _load_device_chances(knowledge: Knowledge, disease: str) -> tuple[tuple[str, float], ...]:
+    """(device, how likely someone with a disease has it)."""
     followed = set(knowledge.conditions[disease].signals)
     followed |= {knowledge.analytes[name].group for name in followed if name in knowledge.analytes}
-    owned = list(_ALWAYS)
-    for device, p in load_draw_weights()["device"].items():
-        reports_disease = device != _CLINIC and bool(followed & set(knowledge.devices[device].reports))
-        if draws.happens(f"device {device}", knowledge.parameter("draw_p_device_of_disease") if reports_disease else p):
-            owned.append(device)
-    return tuple(owned)
+    reporting = {name for name, row in knowledge.devices.items() if name != _CLINIC and not followed.isdisjoint(row.reports)}
+    of_disease = knowledge.parameter("draw_p_device_of_disease")
+    return tuple((device, of_disease if device in reporting else p) for device, p in load_draw_weights()["device"].items())
 
 
 def _draw_doses(draws: _Draws, drug: Drug, disease: str, index_day: int) -> tuple[float, ...]:
@@ -206,13 +238,13 @@ def _draw_doses(draws: _Draws, drug: Drug, disease: str, index_day: int) -> tupl
     rungs = [dose for dose in drug.ladder if dose <= dict(drug.indications)[disease]] or [drug.ladder[0]]
     room = 1 + (index_day // drug.min_titration_days if drug.min_titration_days else len(rungs))
     most = min(len(rungs), room, int(draws.knowledge.parameter("draw_steps_most")))
-    return tuple(rungs[: draws.at("dose_steps").whole(1, most)])
+    return tuple(rungs[: draws.whole("dose_steps", 1, most)])
 
 
 def derive_weight_loss(drug: Drug, doses: Sequence[float], disease: str, start_kg: float, knowledge: Knowledge) -> float:
     """Share of the start weight that the drug takes off on average at the last dose; 0 for a drug that does not lower weight."""
     table = load_drug_table(knowledge, drug.id, (), disease == DIABETES)
-    at = int(np.searchsorted(table.doses, doses[-1]))
+    at = int(table.doses.searchsorted(doses[-1]))
     return max(0.0, -float(table.weight_kg[at] / start_kg + table.weight_percent[at] / 100))
 
 
@@ -225,7 +257,7 @@ def _draw_loss(draws: _Draws, start: float, of_drug: float, driver: str, days: _
     row = "loss_of_drug_low_response" if driver == _LOW_RESPONSE else "loss_of_drug"
     most = (descent_limit_kg_per_day(draws.knowledge) * days.descent - _PRINTED_KG) / start
     low, high = (number(f"draw_loss_habits_{end}") + of_drug * number(f"draw_{row}_{end}") for end in ("low", "high"))
-    return start * (min(low, most) + (min(high, most) - min(low, most)) * draws.at("loss").chance())
+    return start * (min(low, most) + (min(high, most) - min(low, most)) * draws.chance("loss"))
 
 
 def _draw_controls(draws: _Draws, base: Controls, outcome: str, driver: str, days: _Days, devices: tuple[str, ...]) -> Controls:
@@ -252,9 +284,9 @@ def _draw_noise(draws: _Draws, index_day: int, devices: tuple[str, ...]) -> tupl
     if not draws.happens("has_fault", number("draw_p_fault")):
         return ()
     rows = draws.knowledge.artifacts
-    kinds = [kind for kind in load_draw_weights()["fault"] if not rows[kind].needs or set(rows[kind].needs) & set(devices)]
+    kinds = tuple(kind for kind in load_draw_weights()["fault"] if not rows[kind].needs or set(rows[kind].needs) & set(devices))
     first = int(number("draw_fault_first_week"))
-    week = draws.at("fault_week").whole(first, max(first, index_day // 7 - 2))
+    week = draws.whole("fault_week", first, max(first, index_day // 7 - 2))
     span = read_default(load_job_keys()["noise"]["span_days"])
     return (DeclaredArtifact(cast("ArtifactClass", draws.choose("fault", kinds)), week, span),)
 

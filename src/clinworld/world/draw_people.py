@@ -4,7 +4,7 @@ A background condition is documented and acts in the body; it is never the answe
 addressed by what they decide, so that a condition more moves only the people it is drawn in.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
@@ -55,7 +55,7 @@ def draw_person(
             kind="nobody_has_it",
         )
     aim = rng.at(case_id, AREA, "who").chance() * float(ends[-1])
-    return people[min(int(np.searchsorted(ends, aim, side="right")), len(people) - 1)]
+    return people[min(int(ends.searchsorted(aim, side="right")), len(people) - 1)]
 
 
 @lru_cache(maxsize=1024)
@@ -104,28 +104,30 @@ def draw_background(case_id: str, person: Person, limits: Limits, knowledge: Kno
     documented. Nothing in it resembles the answer or another of the person's conditions, contradicts what the answer shows, needs what
     the person has not, or forbids one of the drugs.
     """
-    documented = knowledge.parameter("background.documented_share")
     had = [*limits.known, *([limits.answer] if limits.answer else [])]
     candidates = _list_candidates(knowledge, person)
     # One word a case, mixed with each condition's own digest: independent draws for all at the price of one address.
     chances = words_to_uniform(mix_words(rng.at(case_id, AREA, "background").words(1), candidates.marks))
-    accepted: list[tuple[float, str]] = []
-    for place in np.flatnonzero(chances < documented * candidates.most).tolist():
-        name, share, chance = candidates.names[place], float(candidates.shares[place]), float(chances[place])
-        p = documented * max(share, _raise_share(name, share, [*had, *(other for _, other in accepted)], person, knowledge))
-        if chance < p and _is_possible(name, person, limits, [other for _, other in accepted], knowledge):
-            accepted.append((chance / p, name))
+    accepted: dict[str, float] = {}  # name → its chance, as a share of what would still have been enough
+    documented = candidates.documented
+    for place in (chances < candidates.most_likely).nonzero()[0].tolist():
+        name, share, chance = candidates.names[place], candidates.shares[place], float(chances[place])
+        p = documented * max(share, _raise_share(name, share, (*had, *accepted), person, knowledge))
+        if chance < p and _is_possible(name, person, limits, tuple(accepted), knowledge):
+            accepted[name] = chance / p
     most = int(knowledge.parameter("background.most"))
-    kept = {name for _, name in sorted(accepted)[:most]}
+    kept = set(sorted(accepted, key=lambda name: (accepted[name], name))[:most])
     kept -= {name for name in kept if not _has_needed(name, [*limits.known, *kept], knowledge)}
-    return tuple(name for _, name in accepted if name in kept)
+    return tuple(name for name in accepted if name in kept)
 
 
 class _Candidates(NamedTuple):
-    # What may be a background condition of a person, commonest first; `most` is the greatest share another condition can give it.
+    # What may be a background condition of a person, commonest first, and the share of it that is documented; `most_likely` is how likely
+    # it is documented in someone with the condition that makes it most so.
     names: tuple[str, ...]
-    shares: Reals
-    most: Reals
+    shares: tuple[float, ...]
+    documented: float
+    most_likely: Reals
     marks: Words
 
 
@@ -135,10 +137,12 @@ def _list_candidates(knowledge: Knowledge, person: Person) -> _Candidates:
     ranked = sorted((each for each in shares if each[1] > 0.0), key=lambda each: (-each[1], each[0]))
     everything = tuple(dict.fromkeys(other for row in knowledge.comorbidities.values() for other in (row.a, row.b)))
     names = tuple(name for name, _ in ranked)
+    documented = knowledge.parameter("background.documented_share")
     return _Candidates(
         names,
-        np.array([share for _, share in ranked]),
-        np.array([max(share, _raise_share(name, share, everything, person, knowledge)) for name, share in ranked]),
+        tuple(share for _, share in ranked),
+        documented,
+        documented * np.array([max(share, _raise_share(name, share, everything, person, knowledge)) for name, share in ranked]),
         np.array([int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big") for name in names], dtype=np.uint64),
     )
 
@@ -241,34 +245,47 @@ def contradicts(name: str, answer: str, sex: str, age_years: float, knowledge: K
     return False
 
 
-@lru_cache(maxsize=65536)
+class _Moved(NamedTuple):
+    # What a condition moves: whether something that a case's own course decides; the diagnoses it would make besides itself; and by item
+    # the direction of what it moves past mild.
+    is_of_course: bool
+    diagnoses: frozenset[str]
+    past_mild: Mapping[str, int]
+
+
+@lru_cache(maxsize=16384)
+def _find_moved(knowledge: Knowledge, name: str, sex: str, age_years: float) -> _Moved:
+    pushes = [push for push in find_pushes(knowledge, name, sex, age_years) if push.sign]
+    past_mild = {push.item: push.sign for push in pushes if push.size != SIZES[0]}
+    shows, rows = {driver.evidence for driver in knowledge.drivers.values()}, {push.item: knowledge.items[push.item] for push in pushes}
+    is_of_course = any(item in shows or (isinstance(row, Stream) and row.role in _MOVED) for item, row in rows.items())
+    raised = [row for item, row in rows.items() if past_mild.get(item) == UP and isinstance(row, Analyte | Stream)]
+    return _Moved(is_of_course, frozenset(row.diagnostic_of for row in raised if row.diagnostic_of) - {name}, past_mild)
+
+
 def _moves_course(name: str, known: tuple[str, ...], sex: str, age_years: float, knowledge: Knowledge) -> bool:
     """Whether a condition moves what a case's own course decides, or would make a diagnosis nobody has made."""
-    shows = {driver.evidence for driver in knowledge.drivers.values()}
-    for push in find_pushes(knowledge, name, sex, age_years):
-        row = knowledge.items[push.item]
-        if push.sign and (push.item in shows or (isinstance(row, Stream) and row.role in _MOVED)):
-            return True
-        diagnosis = row.diagnostic_of if isinstance(row, Analyte | Stream) else ""
-        if push.sign == UP and push.size != SIZES[0] and diagnosis and diagnosis not in (*known, name):
-            return True
-    return False
+    moved = _find_moved(knowledge, name, sex, age_years)
+    return moved.is_of_course or not moved.diagnoses.issubset(known)
 
 
-@lru_cache(maxsize=65536)
 def _forbids(knowledge: Knowledge, name: str, drug: str, sex: str, age_years: float) -> bool:
     """Whether a condition is a contraindication of a drug, means a state that is one, or moves an item past mild towards one."""
-    if drug not in knowledge.drugs:
-        return False
-    if find_contraindications(knowledge.drugs[drug], (name,), find_states(knowledge, (name,)), {}):
+    barring = _find_barring(knowledge, name, drug)
+    if barring is None:
         return True
-    pushes = {push.item: push for push in find_pushes(knowledge, name, sex, age_years)}
-    for row in knowledge.drugs[drug].contraindications:
-        if row.condition == name:
-            return True
-        push = pushes.get(row.item) if row.item else None
-        if push is not None and push.sign and push.size != SIZES[0]:
-            is_below = row.below is not None or row.at_most is not None
-            if push.sign == (DOWN if is_below else UP):
-                return True
-    return False
+    past_mild = _find_moved(knowledge, name, sex, age_years).past_mild if barring else {}
+    return any(past_mild.get(item) == sign for item, sign in barring)
+
+
+@lru_cache(maxsize=16384)
+def _find_barring(knowledge: Knowledge, name: str, drug: str) -> tuple[tuple[str, int], ...] | None:
+    """(item, direction) in which a condition's moves would speak against a drug; None where the condition itself does."""
+    if drug not in knowledge.drugs:
+        return ()
+    row = knowledge.drugs[drug]
+    named = any(rule.condition == name for rule in row.contraindications)
+    if named or find_contraindications(row, (name,), find_states(knowledge, (name,)), {}):
+        return None
+    rules = [rule for rule in row.contraindications if rule.item]
+    return tuple((rule.item, DOWN if rule.below is not None or rule.at_most is not None else UP) for rule in rules)

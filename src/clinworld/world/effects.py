@@ -7,6 +7,7 @@ without an effect row of the drug does not respond to it.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,27 +42,48 @@ class DrugTable:
         return replace(self, **item)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2048)
 def load_drug_table(knowledge: Knowledge, drug_id: str, items: tuple[str, ...], has_diabetes: bool) -> DrugTable:
     """The effects of a drug on some items, in their order; zeros where the drug has none."""
-    drug = knowledge.drugs[drug_id]
-    doses = np.array([0.0, *drug.ladder])
-    rows = [_find_effects(drug, item, has_diabetes) for item in items]
-    factors = [1.0] * len(items)
-    for i, item in enumerate(items):
-        name = f"levels_per_hba1c_{item}"
-        if not rows[i] and name in knowledge.parameters:  # glucose sensors follow what HbA1c follows
-            rows[i], factors[i] = _find_effects(drug, HBA1C, has_diabetes), knowledge.parameter(name)
-    weight = _find_effects(drug, WEIGHT, has_diabetes)
+    doses = _list_doses(knowledge, drug_id)
+    effects = [_load_effect(knowledge, drug_id, item, has_diabetes) for item in items]
+    weight = _load_effect(knowledge, drug_id, WEIGHT, has_diabetes)
     return DrugTable(
         doses=doses,
-        own=_stack([_by_dose(drug, row, doses, False, knowledge) * factor for row, factor in zip(rows, factors, strict=True)], len(doses)),
-        percent=_stack([_by_dose(drug, row, doses, True, knowledge) for row in rows], len(doses)),
-        weight_kg=_by_dose(drug, weight, doses, False, knowledge),
-        weight_percent=_by_dose(drug, weight, doses, True, knowledge),
-        half_time_days=_stack([[next((e.half_time_days for e in row if e.half_time_days), np.nan)] for row in rows], 1),
-        shrinks=_stack([[float(any(_is_of_diabetes(effect, has_diabetes) for effect in row))] for row in rows], 1),
+        own=_stack([effect.own for effect in effects], len(doses)),
+        percent=_stack([effect.percent for effect in effects], len(doses)),
+        weight_kg=weight.own,
+        weight_percent=weight.percent,
+        half_time_days=_stack([[effect.half_time_days] for effect in effects], 1),
+        shrinks=_stack([[effect.shrinks] for effect in effects], 1),
     )
+
+
+class _Effect(NamedTuple):
+    # A row of the table.
+    own: Reals
+    percent: Reals
+    half_time_days: float
+    shrinks: float
+
+
+@lru_cache(maxsize=16384)
+def _load_effect(knowledge: Knowledge, drug_id: str, item: str, has_diabetes: bool) -> _Effect:
+    drug, doses = knowledge.drugs[drug_id], _list_doses(knowledge, drug_id)
+    rows, factor, name = _find_effects(drug, item, has_diabetes), 1.0, f"levels_per_hba1c_{item}"
+    if not rows and name in knowledge.parameters:  # glucose sensors follow what HbA1c follows
+        rows, factor = _find_effects(drug, HBA1C, has_diabetes), knowledge.parameter(name)
+    return _Effect(
+        own=_by_dose(drug, rows, doses, False, knowledge) * factor,
+        percent=_by_dose(drug, rows, doses, True, knowledge),
+        half_time_days=next((each.half_time_days for each in rows if each.half_time_days), np.nan),
+        shrinks=float(any(_is_of_diabetes(each, has_diabetes) for each in rows)),
+    )
+
+
+@lru_cache(maxsize=256)
+def _list_doses(knowledge: Knowledge, drug_id: str) -> Reals:
+    return np.array([0.0, *knowledge.drugs[drug_id].ladder])
 
 
 def _is_of_diabetes(effect: DrugEffect, has_diabetes: bool) -> bool:
@@ -107,9 +129,9 @@ def derive_direct_effects(table: DrugTable, base: Reals, coupling: Reals, start_
     """
     total = table.own + base * table.percent / 100.0
     through_weight = coupling * (table.weight_kg + start_kg * table.weight_percent / 100.0)
-    at = int(np.searchsorted(table.doses, top_dose).clip(max=len(table.doses) - 1))
+    at = min(int(table.doses.searchsorted(top_dose)), len(table.doses) - 1)
     whole, part = total[:, at : at + 1], through_weight[:, at : at + 1]
     is_less = (np.abs(whole) < np.abs(part)) & (whole * part > 0.0)
-    share = np.where(is_less, np.abs(whole) / np.where(is_less, np.abs(part), 1.0), 1.0)
-    responds = whole != 0.0
-    return np.where(responds & ~is_less, total - through_weight, 0.0), share
+    share = np.ones_like(whole)
+    np.divide(np.abs(whole), np.abs(part), out=share, where=is_less)
+    return np.where((whole != 0.0) & ~is_less, total - through_weight, 0.0), share

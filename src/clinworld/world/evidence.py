@@ -2,6 +2,7 @@
 
 import math
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,30 +19,53 @@ def derive_evidence(premise: Premise, knowledge: Knowledge, rng: Rng) -> dict[st
 
     It begins `lead_days` before the reversal or the index day, whichever is first.
     """
-    drivers = _list_evidence(knowledge)
-    paths = [("levels", "evidence", row.evidence) for row, _, _, _ in drivers]
-    own = words_to_normal(rng.first_words(premise.case_id, paths, 1)[:, 0])
+    shown = _load_evidence(knowledge)
+    own = words_to_normal(rng.first_words(premise.case_id, shown.paths, 1)[:, 0])
     own /= 1.0 + np.abs(own) / knowledge.parameter("levels_person_cut_sd")
-    levels: dict[str, Reals] = {}
-    for (driver, stream, usual, size), person in zip(drivers, own.tolist(), strict=True):
-        name = f"shift:{stream.id}" if stream.role == "wearable" else f"evidence:{stream.id}"
-        level = np.full(premise.course_end_day + 1, usual + (0.0 if stream.role == "wearable" else stream.sd_between * person))
-        if premise.driver == driver.id and premise.outcome == "regain":
-            turn = premise.index_day if premise.reversal_day is None else min(premise.reversal_day, premise.index_day)
-            since = np.arange(len(level)) - (turn - (driver.lead_days or 0))
-            level += size * smooth_step(since / knowledge.parameter("levels_evidence_ramp_days"))
-        levels[name] = level
-    return levels
+    rows = np.empty((len(shown.names), premise.course_end_day + 1))
+    rows[:] = (shown.usual + shown.sd * own)[:, None]
+    if premise.outcome == "regain" and premise.driver in shown.drivers:
+        at = shown.drivers.index(premise.driver)
+        turn = premise.index_day if premise.reversal_day is None else min(premise.reversal_day, premise.index_day)
+        since = np.arange(rows.shape[1]) - (turn - shown.lead_days[at])
+        rows[at] += shown.size[at] * smooth_step(since / knowledge.parameter("levels_evidence_ramp_days"))
+    return dict(zip(shown.names, rows, strict=True))
+
+
+class _Evidence(NamedTuple):
+    # The drivers with a stream that shows them: its level's name and address, and on its scale the usual level (0 for a shift), the SD
+    # between people, and how long before the turn and how far the driver moves it.
+    drivers: tuple[str, ...]
+    names: tuple[str, ...]
+    paths: tuple[tuple[str, ...], ...]
+    usual: Reals
+    sd: Reals
+    lead_days: tuple[int, ...]
+    size: tuple[float, ...]
 
 
 @lru_cache(maxsize=8)
-def _list_evidence(knowledge: Knowledge) -> tuple[tuple[Driver, Stream, float, float], ...]:
+def _load_evidence(knowledge: Knowledge) -> _Evidence:
+    listed = _list_evidence(knowledge)
+    shifts = [stream.role == "wearable" for _, stream, _, _ in listed]
+    return _Evidence(
+        drivers=tuple(driver.id for driver, _, _, _ in listed),
+        names=tuple(f"{'shift' if is_shift else 'evidence'}:{row.id}" for is_shift, (_, row, _, _) in zip(shifts, listed, strict=True)),
+        paths=tuple(("levels", "evidence", driver.evidence) for driver, _, _, _ in listed),
+        usual=np.array([usual for _, _, usual, _ in listed]),
+        sd=np.array([0.0 if is_shift else row.sd_between for is_shift, (_, row, _, _) in zip(shifts, listed, strict=True)]),
+        lead_days=tuple(driver.lead_days or 0 for driver, _, _, _ in listed),
+        size=tuple(size for _, _, _, size in listed),
+    )
+
+
+def _list_evidence(knowledge: Knowledge) -> list[tuple[Driver, Stream, float, float]]:
     """(driver, its stream, the usual level, the size of its move), on the stream's scale; the usual level of a shift is 0."""
-    listed = []
+    listed: list[tuple[Driver, Stream, float, float]] = []
     for driver in knowledge.drivers.values():
         if driver.evidence and driver.normal is not None and driver.abnormal is not None:
             stream = knowledge.streams[driver.evidence]
             is_log = stream.role == "wearable" and stream.scale == "log"
             size = math.log(driver.abnormal / driver.normal) if is_log else driver.abnormal - driver.normal
             listed.append((driver, stream, 0.0 if stream.role == "wearable" else driver.normal, size))
-    return tuple(listed)
+    return listed

@@ -6,6 +6,7 @@ Coefficients are parameter rows. A formula outside its domain gives nan, and the
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -102,11 +103,27 @@ def calculate_egfr_cystatin(values: Mapping[str, Reals], age_years: float | Real
 
 
 def _filtration(ratio: Reals, equation: str, alpha: str, age_years: float | Reals, sex: str, knowledge: Knowledge) -> Reals:
-    low = np.exp(knowledge.parameter(f"{equation}_{alpha}") * np.log(np.minimum(ratio, 1)))
-    high = np.exp(knowledge.parameter(f"{equation}_beta") * np.log(np.maximum(ratio, 1)))
-    by_age = np.exp(age_years * np.log(np.array([knowledge.parameter(f"{equation}_per_year")])))
-    by_sex = knowledge.parameter(f"{equation}_female") if sex == "F" else 1
-    return np.asarray(knowledge.parameter(f"{equation}_scale") * low * high * by_age * by_sex)
+    number = _load_filtration(knowledge, equation, alpha)
+    low = np.exp(number.alpha * np.log(np.minimum(ratio, 1)))
+    high = np.exp(number.beta * np.log(np.maximum(ratio, 1)))
+    by_age = np.exp(age_years * number.log_per_year)
+    return np.asarray(number.scale * low * high * by_age * (number.female if sex == "F" else 1))
+
+
+class _Filtration(NamedTuple):
+    # The coefficients of one equation.
+    alpha: float
+    beta: float
+    log_per_year: Reals
+    female: float
+    scale: float
+
+
+@lru_cache(maxsize=16)
+def _load_filtration(knowledge: Knowledge, equation: str, alpha: str) -> _Filtration:
+    names = (alpha, "beta", "per_year", "female", "scale")
+    exponent, beta, per_year, female, scale = (knowledge.parameter(f"{equation}_{name}") for name in names)
+    return _Filtration(exponent, beta, np.log(np.array([per_year])), female, scale)
 
 
 def calculate_corrected_calcium(values: Mapping[str, Reals], age_years: float | Reals, sex: str, knowledge: Knowledge) -> Reals:

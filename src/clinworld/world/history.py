@@ -45,8 +45,9 @@ def draw_history(premise: Premise, knowledge: Knowledge, rng: Rng, *, course: Co
     while True:
         diagnoses = draw_diagnoses(premise, conditions, records, knowledge, rng)
         visits = draw_past_visits(premise, diagnoses, knowledge, rng)
-        diagnosed = {name: _hold_on_a_visit(each.day, visits) for name, each in diagnoses.items()}
-        lines = _draw_lines(premise, diagnosed, visits, records, frame, day_zero, knowledge, rng)
+        days = visits.tolist()
+        diagnosed = {name: _hold_on_a_visit(each.day, days) for name, each in diagnoses.items()}
+        lines = _draw_lines(premise, diagnosed, days, records, frame, day_zero, knowledge, rng)
         past = Past(visits, diagnosed, lines)
         past, series = _stop_what_results_forbid(premise, past, frame, day_zero, knowledge, rng)
         # A record of a drug's end stays only where no result before had ended it.
@@ -57,7 +58,7 @@ def draw_history(premise: Premise, knowledge: Knowledge, rng: Rng, *, course: Co
     events = [record.event for record in records]
     events += [PastEvent(diagnosed[name], tell_diagnosis(name, knowledge), each.place) for name, each in diagnoses.items()]
     return History(
-        visits=tuple(visits.tolist()),
+        visits=tuple(days),
         series=series,
         prescriptions=chart_lines(past.lines),
         events=tuple(sorted(events, key=lambda event: (event.day, event.text.en))),
@@ -204,24 +205,24 @@ def draw_past_visits(premise: Premise, diagnosed: Mapping[str, Diagnosis], knowl
     return np.array(visits[::-1], dtype=np.int64)
 
 
-def _hold_on_a_visit(day: int, visits: NDArray[np.int64]) -> int:
+def _hold_on_a_visit(day: int, visits: Sequence[int]) -> int:
     """The visit on which a diagnosis was made: the last up to its day; the day itself where it lies before the record."""
-    at = int(np.searchsorted(visits, day, side="right"))
-    return int(visits[at - 1]) if at else day
+    at = bisect_right(visits, day)
+    return visits[at - 1] if at else day
 
 
 def _draw_lines(
     premise: Premise,
     diagnosed: Mapping[str, int],
-    visits: NDArray[np.int64],
+    visits: Sequence[int],
     records: Sequence[OldRecord],
     frame: PastFrame,
     day_zero: DayZero,
     knowledge: Knowledge,
     rng: Rng,
 ) -> tuple[Line, ...]:
-    has_diabetes, days = DIABETES in diagnosed, visits.tolist()
-    moments = {name: [day, *days[bisect_right(days, day) :]] for name, day in diagnosed.items()}
+    has_diabetes = DIABETES in diagnosed
+    moments = {name: [day, *visits[bisect_right(visits, day) :]] for name, day in diagnosed.items()}
     ended = [Ended(record.row.taken, record.event.day) for record in records if record.row.taken]
     states = tuple(record.row.state for record in records if record.row.state)
     spoken_against = frozenset(name for record in records for name in record.row.drugs)
@@ -230,7 +231,7 @@ def _draw_lines(
         if not moves_levels(line, frame, has_diabetes, knowledge):
             return True
         untreated = remove_drugs(day_zero.level, [*others, line], frame, has_diabetes, knowledge)
-        return bool(np.all(untreated <= np.maximum(frame.items.most, day_zero.level)))
+        return bool((untreated <= np.maximum(frame.items.most, day_zero.level)).all())
 
     patient = Patient(_find_barring_levels(premise, frame, day_zero, knowledge), states, spoken_against, may_last)
     return draw_past_lines(premise, moments, ended, patient, knowledge, rng)

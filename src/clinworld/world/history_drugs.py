@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from clinworld.core.rng import Rng
+from clinworld.core.rng import Rng, words_to_uniform
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Contraindication, Drug
 from clinworld.schema.premise import Premise
@@ -98,6 +98,13 @@ class _Licensed(NamedTuple):
     states: frozenset[str]
 
 
+@lru_cache(maxsize=4096)
+def list_treated(knowledge: Knowledge, drugs: tuple[str, ...]) -> frozenset[str]:
+    """The conditions that at least one of some drugs is licensed for."""
+    rows = [knowledge.drugs[name] for name in drugs]
+    return frozenset(name for row in rows for name, _ in row.indications if has_indication(row, (name,)))
+
+
 @lru_cache(maxsize=512)
 def _list_licensed(knowledge: Knowledge, condition: str) -> tuple[_Licensed, ...]:
     number, licensed = knowledge.parameter, []
@@ -113,8 +120,8 @@ def _list_licensed(knowledge: Knowledge, condition: str) -> tuple[_Licensed, ...
 
 def _list_candidates(knowledge: Knowledge, condition: str, conditions: tuple[str, ...], presenting: str, drug: str) -> dict[str, float]:
     """Drug → how often it is chosen for a condition; only what the documented and the presenting conditions allow."""
-    known, ingredient = tuple(dict.fromkeys((*conditions, *filter(None, (presenting,))))), knowledge.drugs[drug].rxcui
-    states = find_states(knowledge, known)
+    known = tuple(dict.fromkeys((*conditions, presenting))) if presenting else conditions
+    states, ingredient = find_states(knowledge, known), knowledge.drugs[drug].rxcui
     return {
         each.name: each.weight
         for each in _list_licensed(knowledge, condition)
@@ -149,34 +156,35 @@ def draw_past_lines(
     lines: list[Line] = []
     conditions = tuple(moments)
     for stop in ended:
-        condition = next(name for name in conditions if has_indication(knowledge.drugs[stop.drug], (name,)))
+        treated = list_treated(knowledge, (stop.drug,))
+        condition = next(name for name in conditions if name in treated)
         days = [day for day in moments[condition] if day < stop.day]
         lines.append(_begin(premise.case_id, knowledge.drugs[stop.drug], condition, days, stop.day, knowledge, rng))
-    for condition in conditions:
-        lines += _draw_for(condition, premise, conditions, moments[condition], lines, patient, knowledge, rng)
+    paths = [("history", "drugs", condition) for condition in conditions]
+    drawn = words_to_uniform(rng.first_words(premise.case_id, paths, _DRAWS * int(knowledge.parameter("history_lines_most")))).tolist()
+    for condition, uniforms in zip(conditions, drawn, strict=True):
+        lines += _draw_for(condition, uniforms, premise, conditions, moments[condition], lines, patient, knowledge)
     return tuple(lines)
 
 
 def _draw_for(
     condition: str,
+    drawn: Sequence[float],
     premise: Premise,
     conditions: tuple[str, ...],
     moments: Sequence[int],
     before: Sequence[Line],
     patient: Patient,
     knowledge: Knowledge,
-    rng: Rng,
 ) -> list[Line]:
     number = knowledge.parameter
     treated = f"history_p_treated_{condition}"
     p = number(treated if treated in knowledge.parameters else "history_p_treated")
+    if drawn[0] >= p:
+        return []
     shown = premise.presenting.condition if premise.presenting else ""
     candidates = _list_candidates(knowledge, condition, conditions, shown, premise.drug)
     if not candidates:
-        return []
-    most = int(number("history_lines_most"))
-    drawn = rng.at(premise.case_id, "history", "drugs", condition).uniform(_DRAWS * most).tolist()
-    if drawn[0] >= p:
         return []
     names = tuple(candidates)
     clashing = set(patient.spoken_against)
@@ -185,7 +193,7 @@ def _draw_for(
     if patient.states or patient.levels:
         clashing |= {name for name in names if _is_forbidden(knowledge.drugs[name], patient, number("history_level_margin"))}
     lines: list[Line] = []
-    for at in range(0, _DRAWS * most, _DRAWS):
+    for at in range(0, len(drawn), _DRAWS):
         u = drawn[at : at + _DRAWS]
         left = {name: weight for name, weight in candidates.items() if name not in clashing}
         if u[0] >= p or not left:
@@ -230,9 +238,11 @@ def _climb(drug: Drug, condition: str, moments: Sequence[int], last: int | None,
     top = dict(drug.indications)[condition]
     rungs = [dose for dose in drug.ladder if dose <= top] or [drug.ladder[0]]
     target = int(u * min(len(rungs), knowledge.parameter("history_rungs_most") + 1))
-    steps = [(moments[0], rungs[0])]
+    steps, least = [(moments[0], rungs[0])], max(drug.min_titration_days, 1)
     for day in moments[1:]:
-        if len(steps) <= target and day - steps[-1][0] >= max(drug.min_titration_days, 1) and (last is None or day < last):
+        if len(steps) > target or (last is not None and day >= last):
+            break
+        if day - steps[-1][0] >= least:
             steps.append((day, rungs[len(steps)]))
     return Line(drug, condition, tuple(steps), last)
 

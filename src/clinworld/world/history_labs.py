@@ -19,13 +19,12 @@ from clinworld.world.history_levels import DayZero, PastDays, PastFrame, PastIte
 from clinworld.world.history_places import DAYS_A_YEAR, age_at
 from clinworld.world.lab_assays import Assays, load_assays
 from clinworld.world.observe_labs import (
-    Results,
-    calculate_result,
     chart_results,
     derive_specimens,
     draw_cell_haemoglobin,
     find_group_chances,
     measure,
+    print_results,
 )
 
 
@@ -99,15 +98,9 @@ def observe_past_labs(
         limit = to_ticks(frame.items.limit * assays.steps_per_unit[places.limited], 0)
         part = ticks[places.limited]
         ticks[places.limited] = np.where(undiagnosed & (part >= limit), 2 * limit - 1 - part, part)
-    results = {
-        row.id: Results(row, ticks[i], printed, drawn[group])
-        for i, (row, group, printed) in enumerate(zip(assays.measured, assays.group_at, ticks / assays.steps_per_unit, strict=True))
-    }
     ages = age_at(premise.patient, 0) + days.visits / DAYS_A_YEAR
-    for row in assays.calculated:
-        results[row.id] = calculate_result(row, ages, premise.patient.sex, results, knowledge)
-    charted = [chart_results(results[name], past.visits) for name in assays.printed]
-    return tuple(series for series in charted if len(series.days))
+    results = print_results(assays, ticks, drawn, ages, premise.patient.sex, knowledge)
+    return chart_results(assays, results, past.visits)
 
 
 def _draw_noise(case_id: str, assays: Assays, places: _Places, n: int, rng: Rng) -> _Noise:

@@ -4,7 +4,7 @@ What departs from usual because of a documented condition did so from its diagno
 the course began on its onset; what a drug did to a level began with the drug and ended with it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -26,6 +26,7 @@ from clinworld.world.levels import FirstLevels, draw_first_levels, levels_of, li
 
 _NONE = -1  # no documented condition moves the item
 _TINY = 1e-9
+_SHARE, _UNWRITTEN = "history_share_", "unwritten"
 
 Rows = NDArray[np.int64]
 
@@ -34,13 +35,17 @@ Rows = NDArray[np.int64]
 class PastItems:
     """The items of laboratory levels, as columns [item, 1]: where they start with the conditions' written levels, and without any.
 
-    Items at `limited` have a diagnostic `limit`. `most` is what a level is without treatment at most.
+    `at` is the place of each. Items at `limited` have a diagnostic `limit`, by which a condition `limit_of` is diagnosed. `most` is what a
+    level is without treatment at most.
     """
 
     names: tuple[str, ...]
     first: FirstLevels
     usual: FirstLevels
+    at: Mapping[str, int]
+    usual_in_unit: Sequence[float]
     limited: Rows
+    limit_of: tuple[str, ...]
     limit: Reals
     drift_sd: Reals
     most: Reals
@@ -76,45 +81,71 @@ class DayZero(NamedTuple):
     shown: Reals | None
 
 
+@lru_cache(maxsize=4096)
 def load_past_frame(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str, age_years: float) -> PastFrame:
     """The frame of a kind of patient; its items are the analytes with a true level, in table order."""
-    items = _load_items(knowledge, list_telling(knowledge, conditions), devices, sex)
-    movers = _find_movers(items, conditions, sex, age_years, knowledge)
-    acted = {push.item for push in list_documented(knowledge, conditions, sex, age_years)}
-    pushed = [i for i, name in enumerate(items.names) if name in acted]
-    limited = items.limited.tolist()
-    made = [knowledge.analytes[items.names[i]].diagnostic_of for i in limited]
-    limit_of = [conditions.index(name) if name in conditions else _NONE for name in made]
-    is_made = [_NONE != place == movers[i].place for i, place in zip(limited, limit_of, strict=True)]
+    items, shares = _load_items(knowledge, list_telling(knowledge, conditions), devices, sex), _load_shares(knowledge)
+    mover, by_finding, share = [_NONE] * len(items.names), [False] * len(items.names), [shares[_UNWRITTEN]] * len(items.names)
+    # The condition whose written level lies farthest from usual, the first on a tie; else the first with a finding that moves the item.
+    for push in reversed(list_documented(knowledge, conditions, sex, age_years)):
+        if (at := items.at.get(push.item, _NONE)) != _NONE:
+            mover[at], by_finding[at], share[at] = conditions.index(push.condition), True, shares[push.trajectory]
+    pushed, farthest = [at for at, is_moved in enumerate(by_finding) if is_moved], [-1.0] * len(items.names)
+    for place, name in enumerate(conditions):
+        for item, mean, trajectory in _list_written(knowledge, name):
+            at = items.at.get(item, _NONE)
+            if at != _NONE and (far := abs(mean - items.usual_in_unit[at])) > farthest[at]:
+                mover[at], by_finding[at], share[at], farthest[at] = place, False, shares[trajectory], far
+    limit_of = [conditions.index(name) if name in conditions else _NONE for name in items.limit_of]
+    is_made = [_NONE != place == mover[at] for at, place in zip(items.limited.tolist(), limit_of, strict=True)]
     return PastFrame(
         items=items,
         pushed=pushed,
-        mover=np.array([mover.place for mover in movers], dtype=np.int64),
-        by_finding=np.array([mover.by_finding for mover in movers], dtype=np.bool_)[:, None],
-        share=_column([knowledge.parameter(f"history_share_{mover.trajectory}") for mover in movers]),
+        mover=np.array(mover, dtype=np.int64),
+        by_finding=np.array(by_finding, dtype=np.bool_)[:, None],
+        share=_column(share),
         limit_of=np.array(limit_of, dtype=np.int64),
         makes=items.limited[is_made],
         makes_limit=items.limit[is_made],
     )
 
 
+@lru_cache(maxsize=8)
+def _load_shares(knowledge: Knowledge) -> Mapping[str, float]:
+    # By trajectory, how much of a departure from usual was there at diagnosis.
+    rows = knowledge.parameters.values()
+    return {row.id.removeprefix(_SHARE): row.value for row in rows if row.id.startswith(_SHARE)}
+
+
 @lru_cache(maxsize=2048)
 def _load_items(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str) -> PastItems:
+    if conditions:
+        items = _load_items(knowledge, (), devices, sex)
+        first = load_first_levels(knowledge, conditions, items.names, sex, 0.0)  # analytes start alike at every age
+        return replace(items, first=first, most=_find_most(knowledge, first, items.usual))
     names = list_reported_analytes(knowledge, devices)
     rows = [knowledge.analytes[name] for name in names]
-    first, usual = (load_first_levels(knowledge, known, names, sex, 0.0) for known in (conditions, ()))  # analytes start alike at every age
+    usual = load_first_levels(knowledge, (), names, sex, 0.0)
     between = [knowledge.parameter("history_drift_unknown_pct") if row.cv_between_pct is None else row.cv_between_pct for row in rows]
     return PastItems(
         names=names,
-        first=first,
+        first=usual,
         usual=usual,
+        at={name: i for i, name in enumerate(names)},
+        usual_in_unit=_in_unit(usual.mean, usual.is_log)[:, 0].tolist(),
         limited=np.array([i for i, row in enumerate(rows) if row.diagnostic_high is not None], dtype=np.int64),
+        limit_of=tuple(row.diagnostic_of for row in rows if row.diagnostic_high is not None),
         limit=_column([row.diagnostic_high for row in rows if row.diagnostic_high is not None]),
         drift_sd=knowledge.parameter("history_drift_share") / 100 * _column(between),
-        most=knowledge.parameter("history_untreated_room") * np.maximum(*(_in_unit(each.high, each.is_log) for each in (first, usual))),
+        most=_find_most(knowledge, usual, usual),
         hard_low=_column([row.hard_low for row in rows]),
         hard_high=_column([row.hard_high for row in rows]),
     )
+
+
+def _find_most(knowledge: Knowledge, first: FirstLevels, usual: FirstLevels) -> Reals:
+    high = np.maximum(*(_in_unit(each.high, each.is_log) for each in (first, usual)))
+    return np.asarray(knowledge.parameter("history_untreated_room") * high)
 
 
 def _in_unit(values: Reals, is_log: NDArray[np.bool_]) -> Reals:
@@ -126,35 +157,13 @@ def _column(values: Sequence[float]) -> Reals:
     return np.array(values, dtype=np.float64).reshape(-1, 1)
 
 
-class _Mover(NamedTuple):
-    # Place of the condition that moves an item, how, and whether a finding alone says so.
-    place: int
-    trajectory: str
-    by_finding: bool
-
-
-_STILL = _Mover(_NONE, "unwritten", False)
-
-
-def _find_movers(items: PastItems, conditions: tuple[str, ...], sex: str, age_years: float, knowledge: Knowledge) -> list[_Mover]:
-    """For each item the condition whose written level lies farthest from usual, the first on a tie; else the first with a finding that
-    moves it."""
-    movers = [_STILL] * len(items.names)
-    at = {name: i for i, name in enumerate(items.names)}
-    for push in reversed(list_documented(knowledge, conditions, sex, age_years)):
-        if push.item in at:
-            movers[at[push.item]] = _Mover(conditions.index(push.condition), push.trajectory, True)
-    usual, farthest = _in_unit(items.usual.mean, items.usual.is_log)[:, 0], dict.fromkeys(at, -1.0)
-    for place, name in enumerate(conditions):
-        for level in levels_of(name, knowledge):
-            if level.item in at and (far := abs(level.mean - usual[at[level.item]])) > farthest[level.item]:
-                farthest[level.item] = far
-                movers[at[level.item]] = _Mover(place, _find_trajectory(name, level.item, knowledge), False)
-    return movers
-
-
-def _find_trajectory(condition: str, item: str, knowledge: Knowledge) -> str:
-    return next((each.trajectory for each in knowledge.conditions[condition].findings if each.item == item), _STILL.trajectory)
+@lru_cache(maxsize=512)
+def _list_written(knowledge: Knowledge, condition: str) -> tuple[tuple[str, float, str], ...]:
+    """(item, mean, trajectory) of the levels that a condition writes."""
+    levels = levels_of(condition, knowledge)
+    findings = knowledge.conditions[condition].findings if levels else ()
+    trajectories = {each.item: each.trajectory for each in reversed(findings)}
+    return tuple((level.item, level.mean, trajectories.get(level.item, _UNWRITTEN)) for level in levels)
 
 
 def find_day_zero(premise: Premise, course: Course, frame: PastFrame, knowledge: Knowledge, rng: Rng) -> DayZero:
@@ -187,7 +196,8 @@ def find_day_zero(premise: Premise, course: Course, frame: PastFrame, knowledge:
 
 class _Effect(NamedTuple):
     # What a drug does to the items at `rows`: by dose, added and in percent, [row, dose], and how fast, [row, 1]. What is added shrinks in
-    # proportion to the distance from `normal`, being whole at a distance of `reach` (inf: it does not shrink), [row, 1].
+    # proportion to the distance from `normal`, being whole at a distance of `reach` (inf: it does not shrink), [row, 1]. `is_relative`:
+    # some effect is in percent; `is_bounded`: some reach is not inf.
     rows: Rows
     doses: Reals
     own: Reals
@@ -195,6 +205,8 @@ class _Effect(NamedTuple):
     half_time_days: Reals
     normal: Reals
     reach: Reals
+    is_relative: bool
+    is_bounded: bool
 
 
 @lru_cache(maxsize=4096)
@@ -206,7 +218,9 @@ def _load_effect(knowledge: Knowledge, drug: str, names: tuple[str, ...], has_di
     trial = np.array([[knowledge.parameter(f"levels_trial_{name}") if name else np.inf] for [name] in named]).reshape(-1, 1)
     steady = knowledge.drugs[drug].steady_weeks * WEEK / HALVINGS
     half_times = np.where(np.isnan(table.half_time_days), steady, table.half_time_days)[rows]
-    return _Effect(rows, table.doses, table.own[rows], table.percent[rows], half_times, normal, trial - normal)
+    percent, reach = table.percent[rows], trial - normal
+    flags = bool((percent != 0.0).any()), bool(np.isfinite(reach).any())
+    return _Effect(rows, table.doses, table.own[rows], percent, half_times, normal, reach, *flags)
 
 
 def moves_levels(line: Line, frame: PastFrame, has_diabetes: bool, knowledge: Knowledge) -> bool:
@@ -220,11 +234,15 @@ def remove_drugs(level: Reals, lines: Sequence[Line], frame: PastFrame, has_diab
     for line in reversed(lines):
         if line.last_day is None:
             effect = _load_effect(knowledge, line.drug.id, frame.items.names, has_diabetes)
-            at = int(np.searchsorted(effect.doses, line.steps[-1][1]))
-            own, per_unit = effect.own[:, at : at + 1], effect.own[:, at : at + 1] / effect.reach
-            whole = np.where(np.isinf(effect.reach), own, 0.0)
-            before = (level[effect.rows] - whole + per_unit * effect.normal) / np.maximum(1.0 + per_unit, _TINY)
-            level[effect.rows] = before / (1.0 + effect.percent[:, at : at + 1] / 100.0)
+            at = int(effect.doses.searchsorted(line.steps[-1][1]))
+            own, before = effect.own[:, at : at + 1], level[effect.rows]
+            if effect.is_bounded:
+                per_unit = own / effect.reach
+                whole = np.where(np.isinf(effect.reach), own, 0.0)
+                before = (before - whole + per_unit * effect.normal) / np.maximum(1.0 + per_unit, _TINY)
+            else:
+                before = before - own
+            level[effect.rows] = before / (1.0 + effect.percent[:, at : at + 1] / 100.0) if effect.is_relative else before
     return level
 
 
@@ -292,7 +310,7 @@ def _walk_back(drift: Reals, visits: Reals, time_days: float) -> Reals:
     gaps = ago.copy()
     gaps[1:] -= ago[:-1]
     grown = np.exp(ago)
-    walked: Reals = (np.cumsum(np.sqrt(-np.expm1(-2.0 * gaps)) * grown * drift, axis=1) / grown)[:, ::-1]
+    walked: Reals = ((np.sqrt(-np.expm1(-2.0 * gaps)) * grown * drift).cumsum(axis=1) / grown)[:, ::-1]
     return walked
 
 
@@ -300,13 +318,17 @@ def _apply(line: Line, effect: _Effect, level: Reals, visits: Reals) -> None:
     """Put one drug into levels: its effect builds up from the first day and fades after the last."""
     if not len(effect.rows):
         return
-    days, doses = (np.array(each) for each in zip(*line.steps, strict=True))
-    dose = doses[np.maximum(np.searchsorted(days, visits, side="right") - 1, 0)]
-    at = np.searchsorted(effect.doses, dose)
-    part = 1.0 - np.exp2(-np.maximum(visits - days[0], 0.0) / effect.half_time_days)
+    days = [day for day, _ in line.steps]
+    # By step of the dose, then by visit: the first dose also stands for the visits before it, when no part of it acts.
+    rungs = effect.doses.searchsorted([dose for _, dose in line.steps])
+    at = rungs[np.searchsorted(days[1:], visits, side="right")] if len(days) > 1 else rungs
+    until = visits if line.last_day is None else np.minimum(visits, line.last_day)
+    part = 1.0 - np.exp2(-np.maximum(until - days[0], 0.0) / effect.half_time_days)
     if line.last_day is not None:
-        taken = 1.0 - np.exp2(-np.maximum(np.minimum(visits, line.last_day) - days[0], 0.0) / effect.half_time_days)
-        part = taken * np.exp2(-np.maximum(visits - line.last_day, 0.0) / effect.half_time_days)
-    before = level[effect.rows] * (1.0 + part * effect.percent[:, at] / 100.0)
-    share = np.where(np.isinf(effect.reach), 1.0, np.maximum(before - effect.normal, 0.0) / effect.reach)
-    level[effect.rows] = before + part * share * effect.own[:, at]
+        part *= np.exp2(-np.maximum(visits - line.last_day, 0.0) / effect.half_time_days)
+    before = level[effect.rows]
+    if effect.is_relative:
+        before *= 1.0 + part * effect.percent[:, at] / 100.0
+    if effect.is_bounded:
+        part = part * np.where(np.isinf(effect.reach), 1.0, np.maximum(before - effect.normal, 0.0) / effect.reach)
+    level[effect.rows] = before + part * effect.own[:, at]

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import OldEvent
 from clinworld.schema.premise import Patient, Premise
 from clinworld.schema.record import PastEvent
-from clinworld.world.history_drugs import find_states, forbids_state, has_indication
+from clinworld.world.history_drugs import find_states, forbids_state, list_treated
 
 LABELS = Path(__file__).with_name("history_labels.csv")
 PLACES = ("primary_care_record", "hospital_record", "previous_clinic_record", "patient_papers")
@@ -51,15 +50,18 @@ class OldRecord(NamedTuple):
 
 def find_old_event(text: Wording, knowledge: Knowledge) -> OldEvent | None:
     """The row that a charted old event was written from; None for a diagnosis and for anything else."""
-    by_text, lengths = _index_texts(knowledge)
-    return next((by_text[text.en[:length]] for length in lengths if text.en[:length] in by_text), None)
+    by_beginning, length = _index_texts(knowledge)
+    return next((row for row in by_beginning.get(text.en[:length], ()) if text.en.startswith(row.text.en)), None)
 
 
 @lru_cache(maxsize=8)
-def _index_texts(knowledge: Knowledge) -> tuple[Mapping[str, OldEvent], tuple[int, ...]]:
-    # English text → row, and the lengths there are: remarks follow in the chart.
-    rows = knowledge.past_events.values()
-    return {row.text.en: row for row in rows}, tuple(sorted({len(row.text.en) for row in rows}))
+def _index_texts(knowledge: Knowledge) -> tuple[Mapping[str, list[OldEvent]], int]:
+    # How English texts begin → the rows, the shortest first, and how long that beginning is: remarks follow in the chart.
+    rows = sorted(knowledge.past_events.values(), key=lambda row: len(row.text.en))
+    length, by_beginning = min((len(row.text.en) for row in rows), default=0), dict[str, list[OldEvent]]()
+    for row in rows:
+        by_beginning.setdefault(row.text.en[:length], []).append(row)
+    return by_beginning, length
 
 
 def age_at(patient: Patient, day: int) -> float:
@@ -122,13 +124,18 @@ def _choose_rows(premise: Premise, room: tuple[int, int], n: int, wanted: int, k
     conditions = (premise.patient.disease, *premise.patient.comorbidities)
     presenting = premise.presenting.condition if premise.presenting else ""
     ages = age_at(premise.patient, room[0]), age_at(premise.patient, room[1])
-    order = np.argsort(rng.at(premise.case_id, "history", "rows").words(len(knowledge.past_events)), kind="stable").tolist()
+    order = rng.at(premise.case_id, "history", "rows").words(len(knowledge.past_events)).argsort(kind="stable").tolist()
     chosen: list[OldEvent] = []
-    for pool, most in zip(_list_possible(knowledge, premise.drug, premise.patient.sex), (wanted, wanted, n), strict=True):
-        for row in (pool[place] for place in order if place in pool) if len(chosen) < most else ():
+    for pool, most in zip(
+        _list_possible(knowledge, premise.drug, premise.patient.sex), (wanted if presenting else 0, wanted, n), strict=True
+    ):
+        for place in order:
             if len(chosen) >= most:
                 break
-            if _fits_age(row, ages) and _fits_known(row, conditions, presenting, knowledge) and not _clashes(row, chosen, knowledge):
+            row = pool[place]
+            if row is None or not _fits_age(row, ages) or not _fits_known(row, conditions, presenting, knowledge):
+                continue
+            if not _clashes(row, chosen, knowledge):
                 chosen.append(row)
     return chosen
 
@@ -149,26 +156,27 @@ def _clashes(row: OldEvent, chosen: Sequence[OldEvent], knowledge: Knowledge) ->
     return False
 
 
-Pool = MappingProxyType[int, OldEvent]
+Pool = tuple[OldEvent | None, ...]
 
 
 @lru_cache(maxsize=512)
 def _list_possible(knowledge: Knowledge, drug: str, sex: str) -> tuple[Pool, Pool, Pool]:
-    """Place in the table → row someone given the drug can have, all else aside: decisive for a condition, against drugs, inactive."""
-    pools: tuple[dict[int, OldEvent], ...] = ({}, {}, {})
-    for place, row in enumerate(knowledge.past_events.values()):
-        if row.sex in ("", sex) and _leaves_the_drug(row, drug, knowledge):
-            pools[0 if row.condition else 1 if row.drugs else 2][place] = row
-    return MappingProxyType(pools[0]), MappingProxyType(pools[1]), MappingProxyType(pools[2])
+    """By place in the table the rows someone given the drug can have, all else aside: decisive for a condition, against drugs, inactive."""
+    rows = [row if row.sex in ("", sex) and _leaves_the_drug(row, drug, knowledge) else None for row in knowledge.past_events.values()]
+    kinds = [None if row is None else 0 if row.condition else 1 if row.drugs else 2 for row in rows]
+    of_condition, against_drugs, inactive = (
+        tuple(row if kind == k else None for row, k in zip(rows, kinds, strict=True)) for kind in range(3)
+    )
+    return of_condition, against_drugs, inactive
 
 
 def _fits_known(row: OldEvent, conditions: tuple[str, ...], presenting: str, knowledge: Knowledge) -> bool:
     """Whether an event can decide something where it is there for that, and a drug it names as taken could be."""
-    if row.condition:
-        return row.condition == presenting and _can_be_taken(row, conditions, {*conditions, presenting}, knowledge)
-    if row.drugs and not row.taken and not any(has_indication(knowledge.drugs[name], conditions) for name in row.drugs):
+    if row.condition and row.condition != presenting:
         return False
-    return _can_be_taken(row, conditions, {*conditions, presenting}, knowledge)
+    if row.taken:
+        return _can_be_taken(row, conditions, {*conditions, presenting}, knowledge)
+    return bool(row.condition) or not row.drugs or not list_treated(knowledge, row.drugs).isdisjoint(conditions)
 
 
 def _leaves_the_drug(row: OldEvent, drug: str, knowledge: Knowledge) -> bool:
@@ -180,10 +188,8 @@ def _leaves_the_drug(row: OldEvent, drug: str, knowledge: Knowledge) -> bool:
 
 def _can_be_taken(row: OldEvent, conditions: tuple[str, ...], known: Iterable[str], knowledge: Knowledge) -> bool:
     """Whether the drug whose end is recorded was one for a documented condition and not forbidden to the patient."""
-    if not row.taken:
-        return True
     taken, states = knowledge.drugs[row.taken], find_states(knowledge, tuple(sorted(known)))
-    if not has_indication(taken, conditions) or any(forbids_state(taken, state) for state in states):
+    if list_treated(knowledge, (row.taken,)).isdisjoint(conditions) or any(forbids_state(taken, state) for state in states):
         return False
     return not any(rule.kind == "absolute" and rule.condition in known for rule in taken.contraindications if rule.condition)
 
@@ -193,7 +199,7 @@ def render_old_event(row: OldEvent, length: float, choice: float, knowledge: Kno
 
     Lengths then belong to slots, not to events; the remarks say nothing of the event.
     """
-    remarks = _list_remarks(row, int(length * _load_lengths(knowledge).steps), knowledge)
+    remarks = _list_remarks(row.id, int(length * _load_lengths(knowledge).steps), knowledge)
     remark = remarks[int(choice * len(remarks))]
     return Wording(f"{row.text.en} {remark.en}", f"{row.text.zh}{remark.zh}")
 
@@ -213,9 +219,9 @@ def _load_lengths(knowledge: Knowledge) -> _Lengths:
 
 
 @lru_cache(maxsize=4096)
-def _list_remarks(row: OldEvent, step: int, knowledge: Knowledge) -> tuple[Wording, ...]:
+def _list_remarks(name: str, step: int, knowledge: Knowledge) -> tuple[Wording, ...]:
     """The remarks that bring an event nearest to the step's length, all that are equally near."""
-    lengths = _load_lengths(knowledge)
+    row, lengths = knowledge.past_events[name], _load_lengths(knowledge)
     en = lengths.low_en + step - len(row.text.en) - 1
     zh = lengths.low_zh + int(step * lengths.per_step_zh) - len(row.text.zh)
     found, texts = _load_remarks()

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinworld.core.errors import KnowledgeError, allowed_values, nearest_match
+from clinworld.core.units import to_tick
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte
 from clinworld.schema.course import Reals
@@ -31,15 +32,40 @@ class Part(NamedTuple):
         return np.asarray(whole * odds / (1 + odds))
 
 
+class Calculated(NamedTuple):
+    """Results calculated from printed ones, none of which needs another of them: their rows and, among all results, their places and those
+    of their inputs [result, input], of which some may come twice; and their limits, steps per unit and needs as columns."""
+
+    rows: tuple[Analyte, ...]
+    at: slice
+    inputs_at: NDArray[np.int64]
+    low: Reals
+    high: Reals
+    steps_per_unit: Reals
+    is_fasting: NDArray[np.bool_]
+
+
+class Undiagnosed(NamedTuple):
+    """A measured analyte by which a condition is diagnosed: its places among the measured and the varied, and the limit, also in ticks."""
+
+    at: int
+    varied_at: int
+    condition: str
+    limit: float
+    limit_ticks: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Assays:
     """The analytes `varied`, whose level varies from day to day, and the rows `measured` in a specimen, both in table order.
 
     Columns [varied, 1]: the SD of day-to-day variation on the log scale, and log bounds one printed step inside the hard ones. Columns
-    [measured, 1]: the assay's SD, the same bounds, printed steps per unit. `from_varied` is the place of a measured analyte among the
-    varied; one of `follows` (place, id) has none. `usual` [group, 1] is how often a visit draws a group, `group_at` the group of each
-    measured analyte; `measured_wholes` are the places of parts and wholes. `calculated` come each after its inputs; `printed` is the order
-    of all results.
+    [measured, 1]: the assay's SD, the same bounds, the lower one in the unit (`least`), printed steps per unit. `from_varied` is the place
+    of a measured analyte among the varied; one of `follows` (place, id) has none. `drawn` are the names whose words are drawn, those
+    `within` needs first; `errors_at` is the place of each measured analyte among them. `usual_odds` [group, 1] is how often a visit draws a
+    group, `group_at` the group of each measured analyte; `measured_wholes` are the places of parts and wholes. `undiagnosed` are the
+    measured that a condition is diagnosed by. `calculated` come each after its inputs, and those `calculated_at_once` need none of each
+    other. `results` are the ids of all, first the measured; `printed` are their rows in table order, `printed_at` their places.
     """
 
     varied: tuple[str, ...]
@@ -51,17 +77,24 @@ class Assays:
     measured: tuple[Analyte, ...]
     from_varied: NDArray[np.int64]
     follows: tuple[tuple[int, str], ...]
+    drawn: tuple[str, ...]
+    errors_at: NDArray[np.int64]
     groups: tuple[str, ...]
-    group_at: tuple[int, ...]
-    usual: Reals
+    group_at: NDArray[np.int64]
+    usual_odds: Reals
     sd_assay: Reals
+    least: Reals
     low: Reals
     high: Reals
     steps_per_unit: Reals
     measured_parts: tuple[Part, ...]
     measured_wholes: tuple[tuple[int, int], ...]
+    undiagnosed: tuple[Undiagnosed, ...]
     calculated: tuple[Analyte, ...]
-    printed: tuple[str, ...]
+    calculated_at_once: tuple[Calculated, ...]
+    results: tuple[str, ...]
+    printed: tuple[Analyte, ...]
+    printed_at: NDArray[np.int64]
 
 
 @lru_cache(maxsize=256)
@@ -81,12 +114,17 @@ def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str
     groups = tuple(dict.fromkeys(row.group for row in measured))
     calculated = _find_calculated(tuple(places), groups, devices, knowledge)
     usual = [f"lab_p_{group}" if f"lab_p_{group}" in knowledge.parameters else "lab_p_other" for group in groups]
+    chances = np.array([[knowledge.parameter(name)] for name in usual]).reshape(-1, 1)
     per_unit, low, high = _find_bounds(measured)
     _, varied_low, varied_high = _find_bounds(varied)
-    results = {*places, *(row.id for row in calculated)}
+    at_once = _find_at_once(calculated, tuple(places))
+    results = (*places, *(row.id for each in at_once for row in each.rows))
+    printed = tuple(row for row in knowledge.analytes.values() if row.id in results)
+    within = load_mixture(knowledge, "within", tuple(at), sex)
+    drawn = tuple(dict.fromkeys((*within.needed, *places)))
     return Assays(
         varied=tuple(at),
-        within=load_mixture(knowledge, "within", tuple(at), sex),
+        within=within,
         sd_within=_log_sd([row.cv_within_pct for row in varied], knowledge),
         varied_low=varied_low,
         varied_high=varied_high,
@@ -94,17 +132,28 @@ def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str
         measured=measured,
         from_varied=np.array([at.get(row.id, 0) for row in measured], dtype=np.int64),
         follows=tuple((places[name], name) for name in FOLLOWS if name in follows),
+        drawn=drawn,
+        errors_at=np.array([drawn.index(name) for name in places], dtype=np.int64),
         groups=groups,
-        group_at=tuple(groups.index(row.group) for row in measured),
-        usual=np.array([[knowledge.parameter(name)] for name in usual]).reshape(-1, 1),
+        group_at=np.array([groups.index(row.group) for row in measured], dtype=np.int64),
+        usual_odds=chances / (1 - chances),
         sd_assay=_log_sd([row.cv_analytic_pct for row in measured], knowledge),
+        least=np.exp(low),
         low=low,
         high=high,
         steps_per_unit=per_unit,
         measured_parts=_find_parts(places, "cv_analytic_pct", sex, knowledge),
         measured_wholes=tuple((places[part], places[whole]) for part, whole in PARTS.items() if part in places and whole in places),
+        undiagnosed=tuple(
+            Undiagnosed(places[row.id], at[row.id], row.diagnostic_of, row.diagnostic_high, to_tick(row.diagnostic_high, row.decimals))
+            for row in measured
+            if row.diagnostic_high is not None and row.id in at
+        ),
         calculated=calculated,
-        printed=tuple(name for name in knowledge.analytes if name in results),
+        calculated_at_once=at_once,
+        results=results,
+        printed=printed,
+        printed_at=np.array([results.index(row.id) for row in printed], dtype=np.int64),
     )
 
 
@@ -144,6 +193,30 @@ def _find_calculated(
         there = {*measured, *(other.id for other in found)}
         if row.device in devices and row.group in groups and there.issuperset(FORMULAS[row.derived_by].inputs):
             found.append(row)
+    return tuple(found)
+
+
+def _find_at_once(calculated: tuple[Analyte, ...], measured: tuple[str, ...]) -> tuple[Calculated, ...]:
+    """The calculated results in as few turns as it takes until all have their inputs."""
+    found, waiting, results = [], list(calculated), list(measured)
+    while waiting:
+        names = {row.id for row in waiting}
+        rows = tuple(row for row in waiting if names.isdisjoint(FORMULAS[row.derived_by].inputs))
+        inputs = [[results.index(name) for name in FORMULAS[row.derived_by].inputs] for row in rows]
+        width = max(map(len, inputs))
+        found.append(
+            Calculated(
+                rows=rows,
+                at=slice(len(results), len(results) + len(rows)),
+                inputs_at=np.array([(places * width)[:width] for places in inputs]),
+                low=np.array([[row.hard_low] for row in rows]),
+                high=np.array([[row.hard_high] for row in rows]),
+                steps_per_unit=np.array([[10.0**row.decimals] for row in rows]),
+                is_fasting=np.array([[FORMULAS[row.derived_by].is_fasting] for row in rows]),
+            )
+        )
+        results += [row.id for row in rows]
+        waiting = [row for row in waiting if row not in rows]
     return tuple(found)
 
 

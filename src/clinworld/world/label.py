@@ -4,6 +4,8 @@ Its numbers are a knowledge row (`OutcomeRule`). Readings known to be wrong are 
 end, the caller passes the clinic scale and a rule whose `smoothing_readings` is 1.
 """
 
+import sys
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -55,10 +57,10 @@ def read_rule(
     smoothed = smooth_ticks(to_ticks(weight_kg, DECIMALS), rule.smoothing_readings)
     if on.size < 2:
         return RuleReading(float("nan"), 0, float("nan"), 0)
-    low_at = int(np.argmin(smoothed))
+    low_at = int(smoothed.argmin())
     low = int(smoothed[low_at])
     threshold = low + threshold_ticks(low, start_kg, rule) + 2 * _ticks(shift_kg)
-    first = max(low_at, int(np.searchsorted(on, since)))
+    first = max(low_at, int(on.searchsorted(since)))
     longest = longest_run_days(on[first:], smoothed[first:] >= threshold)
     scale = 2.0 * 10.0**DECIMALS
     return RuleReading(low / scale, int(on[low_at]), threshold / scale, longest)
@@ -92,15 +94,23 @@ def smooth_ticks(ticks: Ticks, readings: int) -> Ticks:
     if readings <= 1 or n == 0:
         return 2 * ticks
     half = readings // 2
-    high = np.iinfo(np.int64).max
-    padded = np.full(n + 2 * half, high, dtype=np.int64)
+    padded = np.empty(n + 2 * half, dtype=np.int64)
+    padded[:half] = padded[half + n :] = sys.maxsize  # sorts last
     padded[half : half + n] = ticks
     windows = np.ndarray((n, 2 * half + 1), dtype=np.int64, buffer=padded, strides=padded.strides * 2)
     ordered = np.sort(windows, axis=-1)
-    place = np.arange(n)
-    there = np.minimum(place, half) + np.minimum(n - 1 - place, half) + 1  # readings inside the window; the padding sorts last
-    smoothed: Ticks = ordered[place, (there - 1) // 2] + ordered[place, there // 2]
+    lower, upper = _find_middles(n, half)
+    smoothed: Ticks = ordered.take(lower) + ordered.take(upper)
     return smoothed
+
+
+@lru_cache(maxsize=256)
+def _find_middles(n: int, half: int) -> tuple[Ticks, Ticks]:
+    """Places of the two middle readings (one and the same where they are odd) of each ordered window, counted through all windows."""
+    place = np.arange(n)
+    there = np.minimum(place, half) + np.minimum(n - 1 - place, half) + 1  # readings inside the window
+    first = place * (2 * half + 1)
+    return first + (there - 1) // 2, first + there // 2
 
 
 def longest_run_days(days: NDArray[np.int64], is_above: NDArray[np.bool_]) -> int:
@@ -111,7 +121,7 @@ def longest_run_days(days: NDArray[np.int64], is_above: NDArray[np.bool_]) -> in
     """
     walled = np.zeros(len(is_above) + 2, dtype=np.bool_)
     walled[1:-1] = is_above
-    edges = np.flatnonzero(walled[1:] != walled[:-1])
+    edges = (walled[1:] != walled[:-1]).nonzero()[0]
     return int((days[edges[1::2] - 1] - days[edges[::2]]).max()) if edges.size else 0
 
 

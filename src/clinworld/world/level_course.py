@@ -4,6 +4,8 @@ One set of effects on one timeline: the same weight, dose and adherence move eve
 couplings. Noise, visits and printing are decided in `observe_*`; what a laboratory calculates is calculated there from printed results.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from clinworld.core.rng import Rng
@@ -11,7 +13,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Reals
 from clinworld.schema.premise import Premise
 from clinworld.world.adverse_effects import push_harms
-from clinworld.world.condition_effects import list_moved_streams, push_levels
+from clinworld.world.condition_effects import age_of, list_moved_streams, push_levels
 from clinworld.world.couplings import couple
 from clinworld.world.evidence import derive_evidence
 from clinworld.world.formulas import find_body_mass_index
@@ -28,32 +30,59 @@ def derive_levels(
     level drawn where the stream is observed; `evidence:NAME` is the level of a stream that shows a driver, in every case, whether the
     driver acts or not.
     """
-    patient, days = premise.patient, premise.course_end_day + 1
-    conditions = (patient.disease, *patient.comorbidities)
-    age_years = (patient.age_low + patient.age_high) / 2.0
+    return derive_all_levels(premise, treatment, knowledge, rng, items=items).reported
+
+
+class AllLevels(NamedTuple):
+    """Levels by day of what `derive_levels` follows, and of what no device of the patient reports."""
+
+    reported: dict[str, Reals]
+    unreported: dict[str, Reals]
+
+
+def derive_all_levels(
+    premise: Premise, treatment: Treatment, knowledge: Knowledge, rng: Rng, *, items: tuple[str, ...] = (), beside: tuple[str, ...] = ()
+) -> AllLevels:
+    """What `derive_levels` gives, and of the home streams `beside` those that no device reports, to which nothing is coupled."""
+    patient, conditions = premise.patient, (premise.patient.disease, *premise.patient.comorbidities)
     shown = premise.presenting.condition if premise.presenting else ""
-    items = items + list_moved_streams(knowledge, conditions, shown, patient.devices, patient.sex, age_years)
-    first, moving, motion = load_followed(knowledge, conditions, patient.devices, premise.drug, patient.sex, age_years, items)
-    levels: dict[str, Reals] = {}
-    if first.names:
-        bmi = find_body_mass_index(patient, premise.start_weight_kg, knowledge)
-        base = _state_vitals(draw_first_levels(premise.case_id, first, bmi, rng), first, premise)
-        rows = np.repeat(base, days, axis=1)
-        if len(moving):
-            rows[moving] = move(base[moving], motion, treatment, premise, knowledge)
-        for i, name in enumerate(first.names):
-            levels[f"shift:{name}" if first.is_shift[i] else name] = rows[i]
+    items = items + list_moved_streams(knowledge, conditions, shown, patient.devices, patient.sex, age_of(patient))
+    beside = tuple(name for name in beside if name not in items and set(patient.devices).isdisjoint(knowledge.streams[name].devices))
+    levels = _start_and_move(premise, treatment, items + beside, knowledge, rng)
     for name, level in derive_evidence(premise, knowledge, rng).items():
         levels[name] = levels[name] + level if name in levels else level
-    by_item = {name.rpartition(":")[2]: (name, level) for name, level in levels.items()}
-    acted_on = {item: (level, name.startswith("shift:")) for item, (name, level) in by_item.items()}
-    for item, level in push_levels(acted_on, premise, knowledge, rng).items():
-        levels[by_item[item][0]] = level
-    acted_on = {item: (levels[name], is_shift) for item, (_, is_shift) in acted_on.items() for name in [by_item[item][0]]}
-    for item, level in push_harms(acted_on, premise, treatment.dose, knowledge, rng).items():
-        levels[by_item[item][0]] = level
+    _act(levels, premise, treatment, knowledge, rng)
+    unreported = {name: levels.pop(name) for name in beside}
     levels |= couple(levels, premise, knowledge, rng)
-    return levels
+    return AllLevels(levels, unreported)
+
+
+def _start_and_move(premise: Premise, treatment: Treatment, items: tuple[str, ...], knowledge: Knowledge, rng: Rng) -> dict[str, Reals]:
+    """First levels by name, as weight and the drug move them by day."""
+    patient = premise.patient
+    conditions = (patient.disease, *patient.comorbidities)
+    first, moving, motion = load_followed(knowledge, conditions, patient.devices, premise.drug, patient.sex, age_of(patient), items)
+    if not first.names:
+        return {}
+    bmi = find_body_mass_index(patient, premise.start_weight_kg, knowledge)
+    base = _state_vitals(draw_first_levels(premise.case_id, first, bmi, rng), first, premise)
+    rows = np.empty((len(base), premise.course_end_day + 1))
+    rows[:] = base
+    if len(moving):
+        rows[moving] = move(base[moving], motion, treatment, premise)
+    return {
+        f"shift:{name}" if is_shift else name: row for name, is_shift, row in zip(first.names, first.is_shift.tolist(), rows, strict=True)
+    }
+
+
+def _act(levels: dict[str, Reals], premise: Premise, treatment: Treatment, knowledge: Knowledge, rng: Rng) -> None:
+    """Put what conditions and then harms of the drug do into levels."""
+    names = {name.rpartition(":")[2]: name for name in levels}
+    acted_on = {item: (levels[name], name.startswith("shift:")) for item, name in names.items()}
+    pushed = push_levels(acted_on, premise, knowledge, rng)
+    acted_on |= {item: (level, acted_on[item][1]) for item, level in pushed.items()}
+    for item, level in (pushed | push_harms(acted_on, premise, treatment.dose, knowledge, rng)).items():
+        levels[names[item]] = level
 
 
 def _state_vitals(base: Reals, first: FirstLevels, premise: Premise) -> Reals:

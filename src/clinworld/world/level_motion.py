@@ -15,6 +15,7 @@ from clinworld.schema.course import Reals
 from clinworld.schema.premise import Premise
 from clinworld.world.effects import DrugTable, derive_direct_effects
 
+MOST_PASSES = 16
 NO_ROOM = 1e-9
 EDGE = 0.005
 WEEK, HALVINGS = 7, 5  # a drug has its whole effect after so many half-times
@@ -25,21 +26,20 @@ STEP_DAYS = 4  # what moves a level is looked at this often; between, the level 
 class Motion:
     """What moves levels, as columns [item, 1] over the moving items.
 
-    `coupling` is the change per kg, `normal` and `trial` the levels between which a glucose-lowering effect is scaled (nan: it is
-    not), `low` and `high` what a level never reaches. `per_step` and `within` [day of a step] are how much of a distance is left after
-    a step and after 0, 1, … days of it: behind weight, and behind the dose for the items at `on_drug`, which the drug itself moves. Items
-    at `shares` lie between 0 and 100 and move on the logit; those at `bounded` are bent away from their limits.
+    `coupling` is the change per kg. Where an effect `is_scaled`, being one that lowers glucose, it goes with the excess over `normal` and
+    is whole at an excess of `span`. `per_step` and `within` [day of a step] are how much of a distance is left after 1, 2, 4, 8, … steps
+    and after 0, 1, … days of one: behind weight, and below that behind the dose for the items at `on_drug`, which the drug itself moves.
+    Items at `shares` lie between 0 and 100 and move on the logit; those at `bounded` never reach `low` and `high` and are bent away.
     """
 
     table: DrugTable
     coupling: Reals
-    per_step: Reals
+    per_step: tuple[Reals, ...]
     within: Reals
     on_drug: NDArray[np.int64]
-    drug_per_step: Reals
-    drug_within: Reals
+    is_scaled: NDArray[np.bool_]
     normal: Reals
-    trial: Reals
+    span: Reals
     low: Reals
     high: Reals
     shares: NDArray[np.int64]
@@ -64,21 +64,24 @@ def load_motion(rows: list[Analyte | Stream], is_shift: list[bool], table: DrugT
     steady = np.minimum(drug.steady_weeks * WEEK / HALVINGS, column([row.half_time_days or np.inf for row in rows]))
     steady = np.maximum(steady, _named(rows, "levels_least_half_time", 0.0, knowledge))
     of_drug = np.where(np.isnan(table.half_time_days), steady, table.half_time_days)[on_drug]
+    behind = np.concatenate([half_times, of_drug])
+    normal, trial = (_named(rows, f"levels_{name}", np.nan, knowledge) for name in ("normal", "trial"))
+    is_scaled = ~np.isnan(trial - normal) & (table.shrinks != 0.0)
     is_share = [isinstance(row, Stream) and row.ucum == "%" and (row.hard_low, row.hard_high) == (0, 100) for row in rows]
+    bounded = np.flatnonzero(~(np.array(is_share, dtype=np.bool_) | np.array(is_shift, dtype=np.bool_)))
     return Motion(
         table=table,
         coupling=share * column([row.per_kg or 0.0 for row in rows]),
-        per_step=np.exp2(-STEP_DAYS / half_times),
-        within=np.exp2(-np.arange(STEP_DAYS) / half_times),
+        per_step=double_steps(np.exp2(-STEP_DAYS / behind)),
+        within=np.exp2(-np.arange(STEP_DAYS) / behind),
         on_drug=on_drug,
-        drug_per_step=np.exp2(-STEP_DAYS / of_drug),
-        drug_within=np.exp2(-np.arange(STEP_DAYS) / of_drug),
-        normal=_named(rows, "levels_normal", np.nan, knowledge),
-        trial=_named(rows, "levels_trial", np.nan, knowledge),
-        low=np.maximum(column([row.hard_low for row in rows]), _named(rows, "levels_floor", -np.inf, knowledge)),
-        high=column([row.hard_high for row in rows]),
+        is_scaled=is_scaled,
+        normal=np.where(is_scaled, normal, 0.0),
+        span=np.where(is_scaled, trial - normal, 1.0),
+        low=np.maximum(column([row.hard_low for row in rows]), _named(rows, "levels_floor", -np.inf, knowledge))[bounded],
+        high=column([row.hard_high for row in rows])[bounded],
         shares=np.flatnonzero(is_share),
-        bounded=np.flatnonzero(~(np.array(is_share, dtype=np.bool_) | np.array(is_shift, dtype=np.bool_))),
+        bounded=bounded,
         room_share=knowledge.parameter("levels_room_share"),
     )
 
@@ -93,40 +96,50 @@ def column(values: list[float]) -> Reals:
     return np.array(values, dtype=np.float64).reshape(-1, 1)
 
 
-def move(base: Reals, motion: Motion, treatment: Treatment, premise: Premise, knowledge: Knowledge) -> Reals:
+def move(base: Reals, motion: Motion, treatment: Treatment, premise: Premise) -> Reals:
     """Levels by day [item, day] from first levels: what weight does with the item's lag, the drug with its own, bent away from limits."""
     start, table = premise.start_weight_kg, motion.table
     direct, share = derive_direct_effects(table, base, motion.coupling, start, max(premise.dose_steps))
-    # What lowers glucose does so by what there is to lower; nan marks items without such a scale.
-    excess = np.maximum((base - motion.normal) / (motion.trial - motion.normal), 0.0)
-    direct *= np.where(np.isnan(excess) | (table.shrinks == 0.0), premise.drug_response, premise.drug_response * excess)
     weight, dose, adherence = (values[::STEP_DAYS] for values in treatment)
+    of_weight = motion.coupling * share * (weight - start)
     rows = motion.on_drug
-    taken = direct[rows][:, np.searchsorted(table.doses, dose)] * adherence
-    change = _lag(motion.coupling * share * (weight - start), motion.per_step, motion.within)
     if len(rows):
-        change[rows] += _lag(taken, motion.drug_per_step, motion.drug_within)
-    change = change.reshape(len(base), -1)
-    return bend(base, change[:, : len(treatment.weight_kg)], motion)
+        # What lowers glucose does so by what there is to lower.
+        excess = np.where(motion.is_scaled, np.maximum((base - motion.normal) / motion.span, 0.0), 1.0)
+        taken = (direct * (premise.drug_response * excess))[rows[:, None], table.doses.searchsorted(dose)] * adherence
+        of_both = _lag(np.concatenate([of_weight, taken]), motion.per_step, motion.within)
+        change = of_both[: len(base)]
+        change[rows] += of_both[len(base) :]
+    else:
+        change = _lag(of_weight, motion.per_step, motion.within)
+    return bend(base, change.reshape(len(base), -1)[:, : len(treatment.weight_kg)], motion)
 
 
-def _lag(target: Reals, per_step: Reals, within: Reals) -> Reals:
+def double_steps(left: Reals) -> tuple[Reals, ...]:
+    """The share of a distance left after 1, 2, 4, … steps, for courses of up to 2**MOST_PASSES steps, from that after one."""
+    shares = [left]
+    for _ in range(MOST_PASSES):
+        shares.append(shares[-1] * shares[-1])
+    return tuple(shares)
+
+
+def _lag(target: Reals, per_step: tuple[Reals, ...], within: Reals) -> Reals:
     """What approaches a target looked at every few days, on each of those days [item, step, day of the step]."""
     left = follow(target, per_step) - target
     return np.asarray(target[:, :, None] + left[:, :, None] * within[:, None, :])
 
 
-def follow(target: Reals, left: Reals) -> Reals:
-    """What approaches a target, from 0 on the first step; `left` [item, 1] is the share of the distance left after a step.
+def follow(target: Reals, left: tuple[Reals, ...]) -> Reals:
+    """What approaches a target, from 0 on the first step; `left` [item, 1] is the share of the distance left after 1, 2, 4, … steps.
 
     Time is the last axis. The number of passes follows from the length alone, so no row changes another.
     """
-    level = np.zeros_like(target)
-    level[:, 1:] = target[:, :-1] * (1.0 - left)
-    back = 1
-    while back < target.shape[1]:
-        level[:, back:] += left * level[:, :-back]
-        left, back = left * left, 2 * back
+    level = np.empty_like(target)
+    level[:, 0] = 0.0
+    np.multiply(target[:, :-1], 1.0 - left[0], out=level[:, 1:])
+    for each in range((target.shape[1] - 1).bit_length()):
+        back = 2**each
+        level[:, back:] += left[each] * level[:, :-back]
     return level
 
 
@@ -136,7 +149,7 @@ def bend(base: Reals, change: Reals, motion: Motion) -> Reals:
     rows, room = motion.bounded, motion.room_share
     first, inside = base[rows], level[rows]
     # A stated first level may lie beyond the usual limit; then it is the limit itself.
-    low, high = np.minimum(motion.low[rows], first), np.maximum(motion.high[rows], first)
+    low, high = np.minimum(motion.low, first), np.maximum(motion.high, first)
     below, above = np.maximum(room * (first - low), NO_ROOM), np.maximum(room * (high - first), NO_ROOM)
     if (inside < low + below).any() or (inside > high - above).any():
         level[rows] = -_bend_up(-_bend_up(inside, low, below), -high, above)

@@ -5,8 +5,8 @@ there is decided in `level_motion.py` and put together in `level_course.py`.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -25,8 +25,7 @@ from clinworld.world.level_motion import Motion, column, load_motion
 BODY_MASS_INDEX = "bmi"  # what the premise gives, and levels go together with
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FirstLevels:
+class FirstLevels(NamedTuple):
     """Where some items start, as columns [item, 1].
 
     `low` and `high` hold on day 0 only, `mean` at the typical body mass index, from which it changes by `per_bmi`; where a first level
@@ -51,7 +50,7 @@ class FirstLevels:
         """Where some of the items start."""
         at = list(places)
         columns = {name: getattr(self, name)[at] for name in ("is_shift", "is_log", "mean", "per_bmi", "sd", "low", "high")}
-        return replace(self, names=tuple(self.names[i] for i in at), mixture=self.mixture.pick(at), **columns)
+        return self._replace(names=tuple(self.names[i] for i in at), mixture=self.mixture.pick(at), **columns)
 
 
 class Followed(NamedTuple):
@@ -115,9 +114,10 @@ class _Kind(NamedTuple):
 
 @lru_cache(maxsize=2048)
 def _load_kind(knowledge: Knowledge, telling: tuple[str, ...], names: tuple[str, ...], sex: str) -> _Kind:
-    rows, written = [_row_of(name, knowledge) for name in names], _list_written(knowledge, telling)
+    rows, written = [_row_of(name, knowledge) for name in names], frozenset(_list_written(knowledge, telling))
     is_log = [isinstance(row, Analyte) and row.id not in written and is_skewed(row, knowledge) for row in rows]
-    told_by = [tuple(each for each in telling if name in _list_told(knowledge, each)) for name in names]
+    told = {each: _list_told(knowledge, each) for each in telling}
+    told_by = [tuple(each for each in telling if name in told[each]) for name in names]
     firsts = [_find_first(knowledge, name, told, sex, 0.0) for name, told in zip(names, told_by, strict=True)]
     return _Kind(
         columns=np.array(firsts, dtype=np.float64).reshape(-1, 4, 1),
@@ -130,7 +130,7 @@ def _load_kind(knowledge: Knowledge, telling: tuple[str, ...], names: tuple[str,
     )
 
 
-def _is_shift(row: Analyte | Stream, written: tuple[str, ...]) -> bool:
+def _is_shift(row: Analyte | Stream, written: Collection[str]) -> bool:
     return isinstance(row, Stream) and row.role == "wearable" and row.id not in written
 
 
@@ -182,6 +182,7 @@ def list_reported_analytes(knowledge: Knowledge, devices: tuple[str, ...]) -> tu
     return tuple(row.id for row in rows if row.group in reports and row.device in devices and has_own_level(row))
 
 
+@lru_cache(maxsize=4096)
 def list_telling(knowledge: Knowledge, conditions: tuple[str, ...]) -> tuple[str, ...]:
     """Those of some conditions that any first level depends on."""
     return tuple(name for name in conditions if _list_told(knowledge, name))
@@ -289,8 +290,10 @@ def draw_first_levels(case_id: str, first: FirstLevels, bmi: float, rng: Rng) ->
     if BODY_MASS_INDEX in needed:
         given = (bmi - first.typical_bmi) / first.bmi_sd
         normals[needed.index(BODY_MASS_INDEX)] = min(max(given, -first.bmi_most_sd), first.bmi_most_sd)
-    mean = np.clip(first.mean + first.per_bmi * (max(bmi, 25.0) - first.typical_bmi), first.low, first.high)
+    mean = first.mean + first.per_bmi * (max(bmi, 25.0) - first.typical_bmi)
+    np.minimum(np.maximum(mean, first.low, out=mean), first.high, out=mean)
     level = squeeze(first.mixture.mix(normals), mean, first.sd, first.low, first.high)
-    level[first.is_log] = np.exp(level[first.is_log])
+    if first.is_log.any():
+        level[first.is_log] = np.exp(level[first.is_log])
     level[first.is_shift] = 0.0
     return level

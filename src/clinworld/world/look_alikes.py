@@ -7,7 +7,7 @@ cause, and that could be mistaken neither for a cause of regain nor for what the
 from functools import lru_cache
 from typing import NamedTuple
 
-from clinworld.core.rng import Rng
+from clinworld.core.rng import Rng, words_to_uniform
 from clinworld.core.text import Wording
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Condition, Symptom
@@ -41,7 +41,9 @@ def choose_look_alikes(premise: Premise, knowledge: Knowledge, rng: Rng, taken_t
     most, p_told = int(knowledge.parameter("events_most_look_alikes")), knowledge.parameter("events_p_look_alike")
     known = [name for name in (patient.disease, *patient.comorbidities) if name in knowledge.conditions]
     names = dict.fromkeys(row.condition for name in known for row in knowledge.conditions[name].look_alikes if row.condition not in known)
-    ranked = sorted((chance, name) for name in names if (chance := rng.at(case, "notes", "look_alike", name).chance()) < p_told)
+    words = rng.first_words(case, [("notes", "look_alike", name) for name in names], 1)[:, 0]
+    chances = zip(words_to_uniform(words).tolist(), names, strict=True)
+    ranked = sorted((chance, name) for chance, name in chances if chance < p_told)
     told: list[ToldLookAlike] = []
     explained = explained_symptoms(premise, knowledge) if ranked else frozenset()
     for _, name in ranked:

@@ -5,6 +5,7 @@ names a driver. Weight does not depend on either: its course is declared.
 """
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -54,7 +55,7 @@ def draw_dose_changes(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple
     cause of regain, the later steps are never taken.
     """
     numbers, steps = read_numbers(knowledge), premise.dose_steps
-    u = rng.at(premise.case_id, "medication", "doses").uniform(2 * len(steps) + 6)
+    u = rng.at(premise.case_id, "medication", "doses").uniform(2 * len(steps) + 6).tolist()
     least = knowledge.drugs[premise.drug].min_titration_days
     taken = len(steps)
     if premise.driver == LOW_DOSE and premise.outcome == "regain":
@@ -76,8 +77,8 @@ def draw_dose_changes(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple
 
 def derive_doses(changes: tuple[tuple[int, float], ...], last_day: int) -> Reals:
     """The dose in force on each day, in the drug's unit."""
-    days, doses = [day for day, _ in changes], np.array([dose for _, dose in changes])
-    return np.repeat(doses, np.diff([*days, last_day + 1]))
+    days = [*(day for day, _ in changes), last_day + 1]
+    return np.array([dose for _, dose in changes]).repeat([until - day for day, until in pairwise(days)])
 
 
 def draw_adherence(premise: Premise, knowledge: Knowledge, rng: Rng) -> Reals:
@@ -90,7 +91,7 @@ def draw_adherence(premise: Premise, knowledge: Knowledge, rng: Rng) -> Reals:
     days = np.arange(last + 1.0)
     level: Reals = np.interp(days, [day for day, _ in premise.adherence_course], [share for _, share in premise.adherence_course])
     rows = 1 + int(max(last - index, 0) // numbers.dip_gap_days)
-    u = rng.at(premise.case_id, "medication", "dips").uniform(4 * rows)
+    u = rng.at(premise.case_id, "medication", "dips").uniform(4 * rows).tolist()
     for row in range(rows):
         happens, place, depth, length = u[4 * row : 4 * row + 4]
         long = _between(length, numbers.dip_low_days, numbers.dip_high_days)

@@ -6,15 +6,15 @@ visit days nor the true levels. An analyte without its device is absent, never n
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clinworld.core.rng import Rng, Words, words_to_normal, words_to_uniform
-from clinworld.core.units import from_ticks, to_tick, to_ticks
+from clinworld.core.rng import Rng, words_to_normal, words_to_uniform
+from clinworld.core.units import to_ticks
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.rows import Analyte
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import ChartFault, MethodChange, Series, Specimen
@@ -31,11 +31,9 @@ _HALF = np.uint64(32)
 
 
 class Results(NamedTuple):
-    """One analyte on every visit, printed; only the visits with `is_charted` drew it."""
+    """Printed ticks of `Assays.results` on every visit, [result, visit]; only the visits with `is_charted` drew them."""
 
-    row: Analyte
     ticks: NDArray[np.int64]
-    printed: Reals
     is_charted: Flags
 
 
@@ -66,40 +64,46 @@ def observe_laboratory(
 
     `repeat` above 0 measures the same specimens once more, as a control of the assays would.
     """
-    names = tuple(name for name in course.levels if name in knowledge.analytes)
-    assays = load_assays(knowledge, premise.patient.devices, names, premise.patient.sex)
+    assays = load_assays(knowledge, premise.patient.devices, _pick_analytes(knowledge, tuple(course.levels)), premise.patient.sex)
     if not assays.measured:
         return ObservedLabs(())
     slots = visits // int(knowledge.parameter("visit_slot_days"))
     n = int(slots[-1]) + 1
     by_group = rng.first_words(premise.case_id, [("lab_group", group) for group in assays.groups], n + 1)
     person, chance = words_to_normal(by_group[:, :1]), words_to_uniform(by_group[:, 1:][:, slots])
-    is_drawn = _draw_groups(premise, assays, visits, person, chance, knowledge)[assays.group_at, :]
-    needed = rng.first_words(premise.case_id, [("labs", name) for name in assays.within.needed], n)[:, slots]
-    words = dict(zip(assays.within.needed, needed, strict=True))
+    is_drawn = _draw_groups(premise, assays, visits, person, chance, knowledge)
+    words = rng.first_words(premise.case_id, [("labs", name) for name in assays.drawn], n)[:, slots]
+    # A word makes two normals: the high half the day's variation, the low half the error; either half is finer than any result.
+    normals = words_to_normal(words[: len(assays.within.needed)])
+    errors = words_to_normal((words << _HALF | words >> _HALF)[assays.errors_at])
     levels = np.array([course.levels[name][visits] for name in assays.varied])
-    normals = words_to_normal(needed)
     cell_haemoglobin = draw_cell_haemoglobin(premise.case_id, knowledge, rng) if "haemoglobin" in assays.varied else 0.0
     truth = derive_specimens(assays, levels, normals, cell_haemoglobin, premise.patient.sex, knowledge)
     befell = None
     if has_specimens:
         names = tuple(row.id for row in assays.measured)
-        methods = draw_methods(premise, visits, is_drawn, names, knowledge, rng)
-        befell = draw_specimens(premise, visits, is_drawn, names, methods.platforms, knowledge, rng)
+        methods = draw_methods(premise, visits, is_drawn[assays.group_at], names, knowledge, rng)
+        befell = draw_specimens(premise, visits, is_drawn[assays.group_at], names, methods.platforms, knowledge, rng)
         truth = (truth * befell.times + befell.plus) * methods.times + methods.plus
-    ticks = measure(assays, truth, _draw_errors(premise, assays, words, n, slots, repeat, rng), knowledge)
+    if repeat:
+        paths = [("labs_again", row.id, repeat) for row in assays.measured]
+        errors = words_to_normal(rng.first_words(premise.case_id, paths, n)[:, slots])
+    ticks = measure(assays, truth, errors, knowledge)
     _keep_first_undiagnosed(premise, assays, ticks, levels)
-    printed = ticks / assays.steps_per_unit
-    results = {row.id: Results(row, ticks[i], printed[i], is_drawn[i]) for i, row in enumerate(assays.measured)}
     age_years = (premise.patient.age_low + premise.patient.age_high) / 2
-    for row in assays.calculated:
-        is_valid = befell.is_fasting if befell is not None and FORMULAS[row.derived_by].is_fasting else None
-        results[row.id] = calculate_result(row, age_years, premise.patient.sex, results, knowledge, is_valid=is_valid)
-    charted = tuple(series for name in assays.printed if len((series := chart_results(results[name], visits)).days))
+    is_fasting = None if befell is None else befell.is_fasting
+    results = print_results(assays, ticks, is_drawn, age_years, premise.patient.sex, knowledge, is_fasting=is_fasting)
+    charted = chart_results(assays, results, visits)
     if befell is None:
         return ObservedLabs(charted)
-    faults = _list_faults((*befell.touched, *methods.touched), assays, results, visits)
+    is_charted = dict(zip(assays.results, results.is_charted, strict=True))
+    faults = _list_faults((*befell.touched, *methods.touched), assays, is_charted, visits)
     return ObservedLabs(charted, befell.specimens, methods.changes, faults)
+
+
+@lru_cache(maxsize=4096)
+def _pick_analytes(knowledge: Knowledge, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name in knowledge.analytes)
 
 
 def _draw_groups(premise: Premise, assays: Assays, visits: Days, person: Reals, chance: Reals, knowledge: Knowledge) -> Flags:
@@ -109,14 +113,14 @@ def _draw_groups(premise: Premise, assays: Assays, visits: Days, person: Reals, 
     """
     drawn = chance < find_group_chances(assays, person, knowledge)
     drawn[:, 0] = True
-    visible = int(np.searchsorted(visits, premise.index_day, side="right"))
-    drawn[:, visible - 1] |= np.count_nonzero(drawn[:, :visible], axis=1) < int(knowledge.parameter("lab_least_visible"))
+    visible = int(visits.searchsorted(premise.index_day, side="right"))
+    drawn[:, visible - 1] |= drawn[:, :visible].sum(axis=1) < int(knowledge.parameter("lab_least_visible"))
     return drawn
 
 
 def find_group_chances(assays: Assays, person: Reals, knowledge: Knowledge) -> Reals:
     """How likely a visit of this person draws each group, [group, 1]; `person` are standard normals [group, 1]."""
-    odds = assays.usual / (1 - assays.usual) * np.exp(knowledge.parameter("lab_person_logit_sd") * person)
+    odds = assays.usual_odds * np.exp(knowledge.parameter("lab_person_logit_sd") * person)
     return np.asarray(odds / (1 + odds))
 
 
@@ -142,18 +146,6 @@ def derive_specimens(assays: Assays, levels: Reals, normals: Reals, cell_haemogl
     return truth
 
 
-def _draw_errors(premise: Premise, assays: Assays, words: Mapping[str, Words], n: int, slots: Days, repeat: int, rng: Rng) -> Reals:
-    """Standard normals of the assays' errors, [measured, visit]."""
-    if repeat:
-        paths = [("labs_again", row.id, repeat) for row in assays.measured]
-        return words_to_normal(rng.first_words(premise.case_id, paths, n)[:, slots])
-    drawn = np.array(
-        [words[row.id] if row.id in words else rng.at(premise.case_id, "labs", row.id).words(n)[slots] for row in assays.measured]
-    )
-    # A word makes two normals: the high half the day's variation, the low half the error; either half is finer than any result.
-    return words_to_normal((drawn << _HALF) | (drawn >> _HALF))
-
-
 def measure(assays: Assays, truth: Reals, errors: Reals, knowledge: Knowledge) -> NDArray[np.int64]:
     """Printed ticks [measured, visit] of what is true, with the assays' errors (standard normals), all inside the hard bounds.
 
@@ -161,7 +153,7 @@ def measure(assays: Assays, truth: Reals, errors: Reals, knowledge: Knowledge) -
     """
     for lesser, greater in assays.measured_wholes:
         truth[lesser] = np.minimum(truth[lesser], knowledge.parameter("part_most_share") * truth[greater])
-    logs = np.log(np.maximum(truth, np.exp(assays.low)))
+    logs = np.log(np.maximum(truth, assays.least))
     values = np.exp(reflect(logs + assays.sd_assay * errors, assays.low, assays.high))
     for part in assays.measured_parts:
         most = knowledge.parameter("part_most_share")
@@ -173,38 +165,58 @@ def measure(assays: Assays, truth: Reals, errors: Reals, knowledge: Knowledge) -
 def _keep_first_undiagnosed(premise: Premise, assays: Assays, ticks: NDArray[np.int64], levels: Reals) -> None:
     """Fold a first result back below the limit at which a condition this patient is not known to have would be diagnosed."""
     known = (premise.patient.disease, *premise.patient.comorbidities)
-    for i, row in enumerate(assays.measured):
-        if row.diagnostic_high is not None and row.diagnostic_of not in known and row.id in assays.varied:
-            limit = to_tick(row.diagnostic_high, row.decimals)
-            if levels[assays.from_varied[i], 0] < row.diagnostic_high and ticks[i, 0] >= limit:
-                ticks[i, 0] = 2 * limit - 1 - ticks[i, 0]
+    for each in assays.undiagnosed:
+        is_false = each.condition not in known and levels[each.varied_at, 0] < each.limit and ticks[each.at, 0] >= each.limit_ticks
+        if is_false:
+            ticks[each.at, 0] = 2 * each.limit_ticks - 1 - ticks[each.at, 0]
 
 
-def calculate_result(
-    row: Analyte, age_years: float | Reals, sex: str, results: Mapping[str, Results], knowledge: Knowledge, *, is_valid: Flags | None = None
+def print_results(
+    assays: Assays,
+    ticks: NDArray[np.int64],
+    is_drawn: Flags,
+    age_years: float | Reals,
+    sex: str,
+    knowledge: Knowledge,
+    *,
+    is_fasting: Flags | None = None,
 ) -> Results:
-    """A calculated result on the visits that have all its inputs, from their printed values; none outside the formula's domain.
+    """Results measured, from `ticks` [measured, visit] and `is_drawn` [group, visit], and those calculated from them.
 
-    The age may differ by visit. `is_valid` limits it to some visits further.
+    A result is calculated on the visits that have all its inputs, from their printed values; none outside the formula's domain. The age
+    may differ by visit. `is_fasting` limits results that hold for fasting specimens only.
     """
-    formula = FORMULAS[row.derived_by]
-    result = formula.calculate({name: results[name].printed for name in formula.inputs}, age_years, sex, knowledge)
-    is_charted = (result >= row.hard_low) & (result <= row.hard_high)
-    for name in formula.inputs:
-        is_charted &= results[name].is_charted
-    if is_valid is not None:
-        is_charted &= is_valid
-    ticks = to_ticks(np.where(is_charted, result, 0), row.decimals)
-    return Results(row, ticks, np.where(is_charted, from_ticks(ticks, row.decimals), np.nan), is_charted)
+    n = len(assays.measured)
+    shape = (len(assays.results), ticks.shape[1])
+    results = Results(np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.bool_))
+    results.ticks[:n], results.is_charted[:n] = ticks, is_drawn[assays.group_at]
+    printed = np.empty(shape)
+    printed[:n] = ticks / assays.steps_per_unit
+    by_name = dict(zip(assays.results, printed, strict=True))
+    for each in assays.calculated_at_once:
+        values = np.array([FORMULAS[row.derived_by].calculate(by_name, age_years, sex, knowledge) for row in each.rows])
+        is_charted = (values >= each.low) & (values <= each.high) & results.is_charted[each.inputs_at].all(axis=1)
+        if is_fasting is not None:
+            is_charted &= is_fasting | ~each.is_fasting
+        calculated = to_ticks(np.where(is_charted, values, 0) * each.steps_per_unit, 0)
+        results.ticks[each.at], results.is_charted[each.at] = calculated, is_charted
+        printed[each.at] = np.where(is_charted, calculated / each.steps_per_unit, np.nan)
+    return results
 
 
-def chart_results(results: Results, visits: Days) -> Series:
-    """The visits that drew an analyte, as a series."""
-    row, at = results.row, results.is_charted
-    return Series(row.id, "laboratory", row.ucum, row.decimals, visits[at].astype(np.int32), results.ticks[at])
+def chart_results(assays: Assays, results: Results, visits: Days) -> tuple[Series, ...]:
+    """What was drawn, as series in the order of the analyte table; an analyte that no visit drew is left out."""
+    is_charted = results.is_charted[assays.printed_at]
+    days, ticks = visits.astype(np.int32)[is_charted.nonzero()[1]], results.ticks[assays.printed_at][is_charted]
+    series, first = [], 0
+    for row, last in zip(assays.printed, is_charted.sum(axis=1).cumsum().tolist(), strict=True):
+        if last > first:
+            series.append(Series(row.id, "laboratory", row.ucum, row.decimals, days[first:last], ticks[first:last]))
+        first = last
+    return tuple(series)
 
 
-def _list_faults(touched: tuple[Touched, ...], assays: Assays, results: Mapping[str, Results], visits: Days) -> tuple[ChartFault, ...]:
+def _list_faults(touched: tuple[Touched, ...], assays: Assays, is_charted: Mapping[str, Flags], visits: Days) -> tuple[ChartFault, ...]:
     """What moved charted results: measured ones by its size, those calculated from them without one."""
     faults = [ChartFault(each.factor, each.analyte, tuple(visits[each.at].tolist()), each.size) for each in touched]
     reached = [(each.factor, each.analyte, each.at) for each in touched]
@@ -215,7 +227,7 @@ def _list_faults(touched: tuple[Touched, ...], assays: Assays, results: Mapping[
                 at_by_factor[factor] = at_by_factor.get(factor, np.zeros_like(at)) | at
         for factor, at in at_by_factor.items():
             reached.append((factor, row.id, at))
-            days = visits[at & results[row.id].is_charted].tolist()
+            days = visits[at & is_charted[row.id]].tolist()
             if days:
                 faults.append(ChartFault(factor, row.id, tuple(days), None))
     return tuple(faults)

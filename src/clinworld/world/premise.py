@@ -151,8 +151,9 @@ def _derive_response(case_id: str, controls: Controls, driver: str, knowledge: K
         low, high = number("premise_low_response_low"), number("premise_low_response_high")
         return round(low + (high - low) * rng.at(case_id, "premise", "low_response").chance(), 4)
     low, high = number("premise_usual_response_low"), number("premise_usual_response_high")
-    drawn = 1 + number("premise_usual_response_sd") * rng.at(case_id, "premise", "drug_response").normal(_TRIES)
-    return next((round(float(value), 4) for value in drawn if low <= value <= high), 1.0)
+    series, sd = rng.at(case_id, "premise", "drug_response"), number("premise_usual_response_sd")
+    drawn = (1 + sd * series.gauss(place) for place in range(_TRIES))
+    return next((round(value, 4) for value in drawn if low <= value <= high), 1.0)
 
 
 def _derive_artifacts(controls: Controls, knowledge: Knowledge) -> tuple[PlannedArtifact, ...]:
