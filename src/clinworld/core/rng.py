@@ -190,7 +190,8 @@ class Series:
 
     def order(self, n: int) -> list[int]:
         """A permutation of range(n)."""
-        return [int(i) for i in np.argsort(self.words(n), kind="stable")]
+        order: list[int] = self.words(n).argsort(kind="stable").tolist()
+        return order
 
 
 class Rng:
