@@ -17,7 +17,6 @@ from clinworld.knowledge.rows import Analyte, Stream
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import Note, NoteOrigin
-from clinworld.world.condition_sizes import DOWN, UP
 from clinworld.world.weight import smooth_step
 
 TOLD = ("benign", "life", "distractor")  # kinds of notes that are rows of the event table

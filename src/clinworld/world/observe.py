@@ -19,6 +19,7 @@ from clinworld.world.observe_medication import derive_prescriptions, observe_adh
 from clinworld.world.observe_plan import HOME_SCALE
 from clinworld.world.observe_streams import DailyValues, Days, observe_streams
 from clinworld.world.observe_weight import HomeScale, draw_weigh_in_days, observe_clinic_scale, observe_home_scale
+from clinworld.world.steps import Steps, run_alone
 from clinworld.world.visits import draw_visits, draw_weekdays
 
 
@@ -55,10 +56,18 @@ def observe_series(
     moves. `visits` are drawn where they are not given. Raises PremiseConflict `artifact_not_placed` for a fault that finds no reading.
     """
     visits = draw_visits(premise, course, knowledge, rng) if visits is None else visits
+    return run_alone(follow_series(premise, course, visits, knowledge, rng, has_daily=has_daily, has_specimens=has_specimens))
+
+
+def follow_series(
+    premise: Premise, course: Course, visits: Days, knowledge: Knowledge, rng: Rng, *, has_daily: bool, has_specimens: bool
+) -> Steps[ObservedSeries]:
+    """`observe_series` in steps."""
     if not has_daily:
         return _observe_without_daily(premise, course, visits, knowledge, rng, has_specimens)
     weekdays = draw_weekdays(premise, rng)
     daily = observe_streams(premise, course, knowledge, rng, weekdays)
+    yield
     weigh_ins = draw_weigh_in_days(premise, weekdays, daily.weight_noise, daily.weigh_in, knowledge)
     home = observe_home_scale(premise, weigh_ins, daily.ticks[daily.ids.index(HOME_SCALE)], knowledge, rng)
     clinic = observe_clinic_scale(premise, course, knowledge, rng)
@@ -66,7 +75,9 @@ def observe_series(
     charted = {HOME_SCALE: home.series, clinic.name: clinic, adherence.name: adherence}
     charted |= _chart_daily(daily, weigh_ins, knowledge)
     faulty, faults = apply_artifacts(charted, premise, knowledge)
+    yield
     laboratory = observe_laboratory(premise, course, visits, knowledge, rng, has_specimens=has_specimens)
+    yield
     labs = laboratory.series
     streams = tuple(faulty[name] for name in knowledge.streams if name in faulty)
     acted = {f"artifact:{fault.kind}": 0 for fault in faults}
