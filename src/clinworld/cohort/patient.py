@@ -3,6 +3,7 @@
 What the exam alone asks for (gates, probes, a mix of answers) refuses nobody here. Pure: seed and place decide, nothing else.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,10 +16,11 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.schema.job import Case, Job
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import PARTS, Record
-from clinworld.world.build import build_world
+from clinworld.world.build import follow_world
 from clinworld.world.draw import draw_case, drawn_id
 from clinworld.world.job_values import in_force
 from clinworld.world.premise import check_premise, derive_premise
+from clinworld.world.steps import Steps, run_alone, run_together
 
 TASK = "early_warning"
 SPECIMENS = "specimens"  # the part that moves results: what befalls a specimen, and methods that change
@@ -75,13 +77,26 @@ def build_patient(place: int, case_id: str, job: Job, wanted: Wanted, knowledge:
     Where the values of a case contradict each other it is drawn again, as `clinworld build` does. Raises PremiseConflict when every
     further draw does so too.
     """
+    return run_alone(_follow_patient(place, case_id, job, wanted, knowledge, rng))
+
+
+def build_patients(first: int, case_ids: Sequence[str], job: Job, wanted: Wanted, knowledge: Knowledge, rng: Rng) -> list[Built]:
+    """The patients at places in a row, whose drawn cases have these ids: each as `build_patient` gives it, for less.
+
+    All of them are in memory at once. Raises what `build_patient` raises.
+    """
+    return run_together(_follow_patient(place, name, job, wanted, knowledge, rng) for place, name in enumerate(case_ids, first))
+
+
+def _follow_patient(place: int, case_id: str, job: Job, wanted: Wanted, knowledge: Knowledge, rng: Rng) -> Steps[Built]:
     most = _most_redraws(knowledge)
     for number in range(most + 1):
         if number:
             case_id = drawn_id(digest_value([job.seed, "drawn again", number]), place)
         case = draw_case(case_id, {}, knowledge, rng)
+        yield
         try:
-            premise, record = _build_case(case, job, wanted, knowledge, rng)
+            premise, record = yield from _follow_case(case, job, wanted, knowledge, rng)
         except PremiseConflict:
             if number == most:
                 raise
@@ -90,11 +105,13 @@ def build_patient(place: int, case_id: str, job: Job, wanted: Wanted, knowledge:
     raise AssertionError("the last draw returns or raises")
 
 
-def _build_case(case: Case, job: Job, wanted: Wanted, knowledge: Knowledge, rng: Rng) -> tuple[Premise, Record]:
+def _follow_case(case: Case, job: Job, wanted: Wanted, knowledge: Knowledge, rng: Rng) -> Steps[tuple[Premise, Record]]:
     premise = derive_premise(case, job, knowledge, rng)
     for conflict in check_premise(premise, case, knowledge):
         raise PremiseConflict(conflict.place, conflict.found, conflict.limit, do=conflict.do, kind=conflict.kind)
-    _, chart = build_world(premise, knowledge, rng, wanted.parts(), has_daily=wanted.has_daily, has_notes=wanted.has_notes)
+    yield
+    world = follow_world(premise, knowledge, rng, wanted.parts(), has_daily=wanted.has_daily, has_notes=wanted.has_notes)
+    _, chart = yield from world
     return premise, chart.record
 
 

@@ -3,6 +3,7 @@
 Series go in as whole arrays; every other kind of fact a record can hold is listed one by one. What a record does not hold gives no row.
 """
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -72,10 +73,12 @@ class RowBlock:
         self.rows = 0
         self._days: list[NDArray[np.int32]] = []
         self._ticks: list[NDArray[np.int64]] = []
-        # A run is what shares everything but day and value: (patient, code, unit, source, decimals, text, rows).
-        self._runs: list[tuple[int, int, int, int, int, int, int]] = []
-        self._facts: list[tuple[int, float]] = []
-        self._fact_runs: list[tuple[int, int, int, int, int, int, int]] = []
+        # A run is what shares everything but day and value: patient, code, unit, source, decimals, text and how many rows, one after the
+        # other. A fact is a run of one row, with its day and value.
+        self._runs: list[int] = []
+        self._fact_runs: list[int] = []
+        self._fact_days: list[int] = []
+        self._fact_values: list[float] = []
         self._code, self._unit, self._source, self._text = _Names(), _Names(), _Names(), _Names()
 
     def add(self, record: Record) -> int:
@@ -84,10 +87,12 @@ class RowBlock:
         past = record.history
         for series in (*record.series, *(past.series if past else ())):
             self._add_series(series)
-        for fact in list_facts(record, self._knowledge, self._language):
-            text = -1 if fact.text is None else self._text[fact.text]
-            self._facts.append((fact.day, np.nan if fact.value is None else fact.value))
-            self._fact_runs.append((self.patients, self._code[fact.code], self._unit[fact.unit], self._source[fact.source], 0, text, 1))
+        patient, codes, units, sources = self.patients, self._code, self._unit, self._source
+        for day, code, value, unit, source, text in list_facts(record, self._knowledge, self._language):
+            place = -1 if text is None else self._text[text]
+            self._fact_runs += (patient, codes[code], units[unit], sources[source], 0, place, 1)
+            self._fact_days.append(day)
+            self._fact_values.append(math.nan if value is None else value)
             self.rows += 1
         self.patients += 1
         return self.rows - before
@@ -98,16 +103,16 @@ class RowBlock:
             code = self._code[self._codes.get(series.name) or f"{OWN}/{series.name}"]
             self._days.append(series.days)
             self._ticks.append(series.ticks)
-            self._runs.append((self.patients, code, self._unit[series.unit], self._source[series.setting], series.decimals, -1, n))
+            self._runs += (self.patients, code, self._unit[series.unit], self._source[series.setting], series.decimals, -1, n)
             self.rows += n
 
     def take(self) -> Columns:
         """The rows so far as columns, and an empty block."""
         runs = np.array(self._runs + self._fact_runs, dtype=np.int64).reshape(-1, 7)
         patient, code, unit, source, decimals, text, rows = np.ascontiguousarray(runs.T)
-        run = np.repeat(np.arange(len(runs), dtype=np.int32), rows)
-        day = np.concatenate([*self._days, np.array([day for day, _ in self._facts], dtype=np.int32)])
-        value = np.concatenate([*self._ticks, np.array([value for _, value in self._facts], dtype=np.float64)])
+        run = np.repeat(np.arange(len(runs)), rows)
+        day = np.concatenate([*self._days, np.array(self._fact_days, dtype=np.int32)])
+        value = np.concatenate([*self._ticks, np.array(self._fact_values, dtype=np.float64)], dtype=np.float64)
         # Python's own powers of ten are exact; those of an array need not be.
         value /= np.array([10.0**places for places in decimals.tolist()]).take(run)
         names, rank = _rank(list(self._code))
@@ -139,7 +144,7 @@ def _rank(names: list[str]) -> tuple[list[str], NDArray[np.int64]]:
     return ranked, np.array([places[name] for name in names], dtype=np.int64)
 
 
-def _order_rows(patient: NDArray[np.int64], code: NDArray[np.int64], day: Whole, run: Whole) -> NDArray[np.int64]:
+def _order_rows(patient: NDArray[np.int64], code: NDArray[np.int64], day: Whole, run: NDArray[np.int64]) -> NDArray[np.int64]:
     """The order by patient, day and code; rows that agree in all three stay in the order they were added."""
     n = len(day)
     if not n:
@@ -150,7 +155,7 @@ def _order_rows(patient: NDArray[np.int64], code: NDArray[np.int64], day: Whole,
     key = ((patient << day_bits + code_bits) + code - (first << code_bits) << row_bits).take(run)
     key += np.arange(n)
     key += day.astype(np.int64) << row_bits + code_bits
-    key.sort()
+    key.sort(kind="stable")  # the days of a series ascend already, which this sort makes use of
     key &= (1 << row_bits) - 1
     return key
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clinworld.cohort.patient import Built, Wanted, build_patient, drawn_job
+from clinworld.cohort.patient import Built, Wanted, build_patients, drawn_job
 from clinworld.cohort.places import Ids, name_case
 from clinworld.cohort.rows import Columns, RowBlock
 from clinworld.cohort.tables import Person, open_plain, open_rows, people_schema, people_to_table, rows_to_table
@@ -19,9 +19,11 @@ from clinworld.core.errors import StoreError
 from clinworld.core.rng import Rng
 from clinworld.core.text import Language
 from clinworld.knowledge.load import Knowledge
+from clinworld.schema.job import Job
 
 GROUP_ROWS = 400_000  # rows gathered before they are written as one row group
 GROUP_PATIENTS = 2_000
+SIDE_BY_SIDE = 32  # patients built together: fewer take longer each, more take memory
 STEP_PATIENTS = 20  # progress is told this often
 READ_BYTES = 1 << 20
 
@@ -94,8 +96,7 @@ def write_shard(task: Task, setting: Setting, knowledge: Knowledge, advance: Cal
     codes: dict[str, int] = {}
     rows = drawn_again = done = told = 0
     with _calm_collector(), replace_whole(target) as temporary, open_rows(temporary) as writer:
-        for place, number in enumerate(task.ids.tolist(), task.first):
-            built = build_patient(place, name_case(number), job, setting.wanted, knowledge, rng)
+        for place, built in _build_all(task, job, setting.wanted, knowledge, rng):
             people.append(_describe(place, built, block.add(built.record)))
             drawn_again += built.draws > 1
             done += 1
@@ -122,6 +123,13 @@ def write_shard(task: Task, setting: Setting, knowledge: Knowledge, advance: Cal
         drawn_again=drawn_again,
         codes=dict(sorted(codes.items())),
     )
+
+
+def _build_all(task: Task, job: Job, wanted: Wanted, knowledge: Knowledge, rng: Rng) -> Iterator[tuple[int, Built]]:
+    """Each place of a shard with its patient, some of them built side by side."""
+    for begin in range(0, len(task.ids), SIDE_BY_SIDE):
+        names = [name_case(number) for number in task.ids[begin : begin + SIDE_BY_SIDE].tolist()]
+        yield from enumerate(build_patients(task.first + begin, names, job, wanted, knowledge, rng), task.first + begin)
 
 
 def _describe(place: int, built: Built, rows: int) -> Person:

@@ -27,6 +27,7 @@ _FIRST_CELL = (1021 - (_OCTAVES - 1)) * _CELLS  # 1021: exponent field of a floa
 
 State = tuple[int, ...]  # words of the generator's state: plain whole numbers are set much faster than an array's
 
+_LAST_BITS, _TO_SIGN = np.uint64(11), np.uint64(63)
 _NO_BUFFER = (0, 0, 0, 0)
 _FEW = 8  # words up to which one by one is faster than all at once
 _AS_FLOAT, _AS_BITS = struct.Struct("<d"), struct.Struct("<q")
@@ -72,7 +73,9 @@ def _normal_table() -> tuple[Reals, Reals]:
 
 def words_to_uniform(words: Words) -> Reals:
     """Uniform on [0, 1) with 53 bits."""
-    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    uniform: Reals = (words >> _LAST_BITS).astype(np.float64)
+    uniform *= 2.0**-53
+    return uniform
 
 
 @lru_cache(maxsize=1)
@@ -106,7 +109,7 @@ def words_to_normal(words: Words) -> Reals:
     if words.ndim == 1 and words.size <= _FEW:
         return np.array([_word_to_normal(word) for word in words.tolist()], dtype=np.float64)
     value, slope = _scaled_table()
-    tail = (words >> np.uint64(11)).astype(np.float64)
+    tail = (words >> _LAST_BITS).astype(np.float64)
     tail += 0.5  # 2**54 times the tail, which lies in (0, 0.5]
     # A float holds octave, cell and place in the cell one after the other: exponent, first bits and last bits of the mantissa.
     bits = tail.view(np.int64)
@@ -116,7 +119,7 @@ def words_to_normal(words: Words) -> Reals:
     normals = bits.astype(np.float64)
     normals *= slope.take(cell)
     normals += value.take(cell)
-    return np.copysign(normals, (words << np.uint64(63)).view(np.float64), out=normals)
+    return np.copysign(normals, (words << _TO_SIGN).view(np.float64), out=normals)
 
 
 class _Turn:
@@ -190,7 +193,8 @@ class Series:
 
     def order(self, n: int) -> list[int]:
         """A permutation of range(n)."""
-        return [int(i) for i in np.argsort(self.words(n), kind="stable")]
+        order: list[int] = self.words(n).argsort(kind="stable").tolist()
+        return order
 
 
 class Rng:

@@ -11,7 +11,8 @@ from clinworld.world.dispensing import derive_dispensing
 from clinworld.world.event_effects import add_event_effects, list_told, needs_events
 from clinworld.world.history import draw_history, list_history_rows
 from clinworld.world.notes import ObservedNotes, draw_told_events, observe_notes
-from clinworld.world.observe import observe_series
+from clinworld.world.observe import follow_series
+from clinworld.world.steps import Steps, run_alone
 from clinworld.world.visits import draw_visits
 
 
@@ -30,16 +31,30 @@ def build_world(
     or what is told in words (`has_notes`); the rest stays as it is.
     Raises PremiseConflict when something declared cannot be placed (an artifact without a reading, more events than there are rows).
     """
+    return run_alone(follow_world(premise, knowledge, rng, parts, has_daily=has_daily, has_notes=has_notes))
+
+
+def follow_world(
+    premise: Premise, knowledge: Knowledge, rng: Rng, parts: frozenset[str], *, has_daily: bool, has_notes: bool
+) -> Steps[tuple[Course, Chart]]:
+    """`build_world` in steps."""
     course = build_course(premise, knowledge, rng)
+    yield
     history = draw_history(premise, knowledge, rng, course=course) if "history" in parts else None
+    yield
     told = ObservedNotes((), (), (), ())
     if has_notes:
         told = observe_notes(premise, knowledge, rng)
         course = add_event_effects(course, premise, list_told(told.notes, told.origins), knowledge)
     elif has_daily or needs_events(course, knowledge):
         course = add_event_effects(course, premise, draw_told_events(premise, knowledge, rng), knowledge)
+    yield
     visits = draw_visits(premise, course, knowledge, rng)
-    observed = observe_series(premise, course, knowledge, rng, visits=visits, has_daily=has_daily, has_specimens="specimens" in parts)
+    findings = derive_findings(premise, course, knowledge, rng, visits=visits) if "findings" in parts else ()
+    yield
+    has_specimens = "specimens" in parts
+    observed = yield from follow_series(premise, course, visits, knowledge, rng, has_daily=has_daily, has_specimens=has_specimens)
+    yield
     patient = premise.patient
     record = Record(
         profile=Profile(
@@ -57,7 +72,7 @@ def build_world(
         prescriptions=observed.prescriptions,
         specimens=observed.specimens,
         method_changes=observed.method_changes,
-        findings=derive_findings(premise, course, knowledge, rng, visits=visits) if "findings" in parts else (),
+        findings=findings,
         dispensing=derive_dispensing(premise, course, knowledge, rng) if "dispensing" in parts else (),
         history=history,
     )

@@ -1,5 +1,6 @@
 """What the pharmacy handed out: packs that last as long as the doses taken let them, so that gaps show what was left out."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -36,15 +37,16 @@ def derive_dispensing(premise: Premise, course: Course, knowledge: Knowledge, rn
     sizes, shares = _list_sizes(knowledge, drug.frequency in WEEKLY)
     most = course.last_day // sizes[0] + len(course.dose_changes) + 2
     drawn = rng.at(premise.case_id, "dispensing", drug.id).uniform(1 + most)
-    size = sizes[sum(share <= drawn[0] for share in shares[:-1])]
+    size = sizes[bisect_right(shares[:-1], drawn[0])]
     left = (drawn[1:] * (early_most + 1)).astype(np.int64)  # days' worth still there when the next pack is fetched
-    taken = np.concatenate([[0.0], np.cumsum(course.adherence)])  # days' worth taken before each day
+    taken = np.zeros(len(course.adherence) + 1)  # days' worth taken before each day
+    np.add.accumulate(course.adherence, out=taken[1:])
     ends = [*(day for day, _ in course.dose_changes[1:]), course.last_day + 1]
     packs: list[Dispensing] = []
     for (day, dose), end in zip(course.dose_changes, ends, strict=True):
         later = left[len(packs) : len(packs) + (end - day) // size]
         used_up = taken[day] + size * np.arange(1, len(later) + 1) - later
-        days = [day, *np.searchsorted(taken, used_up).tolist()]
+        days = [day, *taken.searchsorted(used_up).tolist()]
         packs += [Dispensing(when, drug.id, dose, drug.dose_unit, size) for when in days if when < end]
     return tuple(packs)
 

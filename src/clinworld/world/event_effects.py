@@ -17,7 +17,6 @@ from clinworld.knowledge.rows import Analyte, Stream
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import Note, NoteOrigin
-from clinworld.world.condition_sizes import DOWN, UP
 from clinworld.world.weight import smooth_step
 
 TOLD = ("benign", "life", "distractor")  # kinds of notes that are rows of the event table
@@ -36,11 +35,14 @@ class EffectTable:
 
     by_event: Mapping[str, tuple[int, ...]]
     items: tuple[str, ...]
+    devices: Mapping[str, frozenset[str] | None]  # by item: those that can chart a stream; None for an analyte
     size: Reals
     rise_days: Reals
     lasts_days: Reals
     fade_days: Reals
     cap: Reals
+    share_of_cap: Reals  # the size without its sign
+    signs: tuple[int, ...]
 
 
 def list_told(notes: Iterable[Note], origins: Iterable[NoteOrigin]) -> tuple[ToldEvent, ...]:
@@ -53,8 +55,8 @@ def add_event_effects(course: Course, premise: Premise, told: Sequence[ToldEvent
     """The course with what told events do to it; the same course when they do nothing, or without physiology."""
     if not premise.has_physiology:
         return course
-    items = dict.fromkeys(load_effects(knowledge, premise.patient.sex).items)
-    followed = frozenset(item for item in items if _is_followed(item, course, premise, knowledge))
+    devices = load_effects(knowledge, premise.patient.sex).devices
+    followed = frozenset(item for item, by in devices.items() if _is_followed(item, by, course, premise))
     changes = derive_event_effects(told, course.last_day + 1, premise.patient.sex, knowledge, followed)
     if not changes:
         return course
@@ -92,27 +94,26 @@ def derive_event_effects(
     if not acting:
         return {}
     rows = np.array([row for row, _ in acting], dtype=np.int64)
-    shares = derive_kernels(np.array([[day] for _, day in acting]), table, rows, days)
-    size, cap = table.size[rows], table.cap[rows]
-    left = 1.0 - np.abs(size) / cap * shares
-    names = [table.items[row] for row, _ in acting]
-    changes: dict[str, Reals] = {}
-    for item in dict.fromkeys(sorted(names)):
-        total = np.zeros(days)
-        for sign in (UP, DOWN):
-            places = [i for i, name in enumerate(names) if name == item and np.sign(size[i, 0]) == sign]
-            if places:
-                total += sign * cap[places[0], 0] * (1.0 - np.multiply.reduce(left[places], axis=0))
-        changes[item] = total
+    left = derive_kernels(np.array([[day] for _, day in acting], dtype=np.float64), table, rows, days)
+    left *= table.share_of_cap[rows]
+    np.subtract(1.0, left, out=left)
+    alike: dict[tuple[str, int], list[int]] = {}
+    for i, (row, _) in enumerate(acting):
+        alike.setdefault((table.items[row], table.signs[row]), []).append(i)
+    changes = {item: np.zeros(days) for item in sorted({item for item, _ in alike})}
+    for (item, sign), places in sorted(alike.items(), key=lambda pair: -pair[0][1]):  # rises first
+        if sign:
+            most = sign * float(table.cap[rows[places[0]], 0])
+            changes[item] += most * (1.0 - np.multiply.reduce(left[places], axis=0))
     return changes
 
 
-def derive_kernels(first_days: NDArray[np.int64], table: EffectTable, rows: NDArray[np.int64], days: int) -> Reals:
+def derive_kernels(first_days: Reals, table: EffectTable, rows: NDArray[np.int64], days: int) -> Reals:
     """Share (0–1) of the full size on each day [event, day] of effects that begin on `first_days` [event, 1].
 
     An event that is over before its effect has built up fades from where it is then.
     """
-    since = np.arange(1, days + 1) - first_days  # 1 on the day itself
+    since = np.arange(1.0, days + 1.0) - first_days  # 1 on the day itself
     lasts = table.lasts_days[rows]
     risen = smooth_step(np.minimum(since, lasts) / table.rise_days[rows])
     return np.asarray(risen * (1.0 - smooth_step((since - lasts) / (table.fade_days[rows] + 1.0))))
@@ -133,11 +134,14 @@ def load_effects(knowledge: Knowledge, sex: str) -> EffectTable:
     return EffectTable(
         by_event=by_event,
         items=tuple(row.item for row in rows),
+        devices={row.item: frozenset(knowledge.streams[row.item].devices) if row.item in knowledge.streams else None for row in rows},
         size=columns[:, 0],
         cap=columns[:, 1],
         rise_days=columns[:, 2],
         lasts_days=columns[:, 3],
         fade_days=columns[:, 4],
+        share_of_cap=np.abs(columns[:, 0]) / columns[:, 1],
+        signs=tuple(np.sign(columns[:, 0, 0]).astype(np.int64).tolist()),
     )
 
 
@@ -152,12 +156,11 @@ def _on_scale(item: str, size: float, unit: str, sex: str, knowledge: Knowledge)
     return float(np.log1p(np.array([size / 100.0]))[0])
 
 
-def _is_followed(item: str, course: Course, premise: Premise, knowledge: Knowledge) -> bool:
+def _is_followed(item: str, devices: frozenset[str] | None, course: Course, premise: Premise) -> bool:
     """Whether an item can be charted of this patient: an analyte with a level, a stream of a device, or a diary."""
-    row = knowledge.streams.get(item)
-    return item in course.levels if row is None else not row.devices or bool(set(row.devices) & set(premise.patient.devices))
+    return item in course.levels if devices is None else not devices or not devices.isdisjoint(premise.patient.devices)
 
 
 def needs_events(course: Course, knowledge: Knowledge) -> bool:
     """Whether told events could move a laboratory result of this course."""
-    return any(item in knowledge.analytes and item in course.levels for item in dict.fromkeys(load_effects(knowledge, "").items))
+    return any(item in knowledge.analytes and item in course.levels for item in load_effects(knowledge, "").devices)

@@ -4,16 +4,18 @@ Admission depends on who the patient is, what is known of them and what the answ
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinworld.core.errors import PremiseConflict
-from clinworld.core.rng import Series, words_to_uniform
+from clinworld.core.rng import Series, Words, words_to_uniform
 from clinworld.core.tables import load_csv
 from clinworld.knowledge.load import HERE, Knowledge
 from clinworld.knowledge.rows import BenignEvent
@@ -37,6 +39,7 @@ class EventPool:
     is_drawn: Flags
     per_weight: NDArray[np.float64]
     topics: NDArray[np.int64]
+    topic_of: list[int]  # the same, row by row
     is_life: Flags
     is_exertional: Flags
     is_tempting: Flags
@@ -67,6 +70,7 @@ def load_pool(knowledge: Knowledge) -> EventPool:
         is_drawn=np.array([row.weight > 0 for row in rows], dtype=bool),
         per_weight=np.array([-1 / row.weight if row.weight else -np.inf for row in rows], dtype=np.float64),
         topics=np.array([topics[row.topic] for row in rows], dtype=np.int64),
+        topic_of=[topics[row.topic] for row in rows],
         is_life=np.array([row.kind == "life" for row in rows], dtype=bool),
         is_exertional=np.array([row.is_exertional for row in rows], dtype=bool),
         is_tempting=np.array([bool(row.shadows) for row in rows], dtype=bool),
@@ -121,6 +125,22 @@ def count_denied(pool: EventPool, axes: Iterable[str]) -> int:
     return sum(int(pool.barred_by[name].sum()) for axis in axes if (name := f"axis:{axis}") in pool.barred_by)
 
 
+class Slots(NamedTuple):
+    """Slots to fill from the rows flagged in `wanted`, which stand at `places`: the key of each row in each slot [slot, place]."""
+
+    wanted: Flags
+    places: NDArray[np.int64]
+    keys: NDArray[np.float64]
+
+
+def list_slots(pool: EventPool, wanted: Flags, words: Sequence[Words]) -> list[Slots]:
+    """For each series of words a slot a word, with keys for the rows flagged in `wanted`; all worked out at once."""
+    places = wanted.nonzero()[0]
+    keys = _mix_keys(pool, np.concatenate(words), places)
+    ends = accumulate(len(each) for each in words)
+    return [Slots(wanted, places, keys[end - len(each) : end]) for each, end in zip(words, ends, strict=True)]
+
+
 @dataclass(slots=True)
 class EventDraw:
     """The draw of one patient's events in one stretch of the course: what is admitted, and what has come up so far (`used`).
@@ -136,61 +156,58 @@ class EventDraw:
     taken_texts: Collection[str]
     may_recur: bool
     used: list[int]
-    avoided: Sequence[int] = ()
+    avoided: Collection[int] = ()
 
     def draw(self, n: int, kinds: Flags, series: Series, *, skip: int = 0) -> list[int]:
         """Row numbers for the slots from `skip` on, `n` slots in all, among the rows flagged in `kinds`.
 
         Raises PremiseConflict when the rows run out, or a slot fails its checks more often than the redraw limit.
         """
-        if skip >= n:
+        return self.fill(*list_slots(self.pool, self.admitted & kinds, [series.words(n)[skip:]])) if skip < n else []
+
+    def fill(self, slots: Slots) -> list[int]:
+        """Row numbers for the slots. Raises as `draw` does."""
+        n, places = len(slots.keys), slots.places
+        if not n:
             return []
-        wanted = self.admitted & kinds
-        places = np.flatnonzero(wanted)
         if not len(places):
-            raise self._too_few(n, wanted, "")
-        keys = _slot_keys(self.pool, series, n, places)
-        topics = self.pool.topics
-        open_topics = np.ones(int(topics.max()) + 1, dtype=bool)
-        open_topics[topics[self.used]] = False
-        open_rows = wanted.copy()
-        open_rows[self.used] = False
+            raise self._too_few(n, slots.wanted, "")
+        topics = self.pool.topic_of
+        used, used_topics = set(self.used), {topics[row] for row in self.used}
         chosen: list[int] = []
         # Mostly the row with the lowest key of all is free; only where it is not are the free ones looked at.
-        lowest = places[keys[skip:].argmin(axis=1)].tolist()
-        for slot, row in enumerate(lowest, skip):
-            topic = topics[row]
-            is_free = open_rows[row] and open_topics[topic] and row not in self.avoided
-            if not is_free or self._check_text(row):
-                free = self._choose_free(wanted, open_rows, open_topics[topics])
-                row = self._draw_slot(keys[slot], places, free[places], n, wanted)
-                topic = topics[row]
-            open_rows[row] = open_topics[topic] = False
+        for slot, row in enumerate(places[slots.keys.argmin(axis=1)].tolist()):
+            if row in used or topics[row] in used_topics or row in self.avoided or self._check_text(row):
+                ranked = places[slots.keys[slot].argsort(kind="stable")].tolist()
+                row = self._draw_slot(self._rank_free(ranked, used, used_topics), n, slots.wanted)
+            used.add(row)
+            used_topics.add(topics[row])
             chosen.append(row)
         self.used += chosen
         return chosen
 
-    def _choose_free(self, wanted: Flags, open_rows: Flags, is_open_topic: Flags) -> Flags:
-        free = open_rows & is_open_topic
-        if len(self.avoided):
-            fresh = free.copy()
-            fresh[self.avoided] = False
-            free = fresh if fresh.any() else free
-        if not self.may_recur or free.any():
-            return free
-        return open_rows.copy() if open_rows.any() else wanted.copy()
+    def _rank_free(self, ranked: list[int], used: set[int], used_topics: set[int]) -> Iterator[int]:
+        topics, any_free = self.pool.topic_of, False
+        for avoided in (self.avoided, ()) if self.avoided else ((),):
+            for row in ranked:
+                if topics[row] not in used_topics and row not in used and row not in avoided:
+                    any_free = True
+                    yield row
+            if any_free:
+                return
+        if self.may_recur:
+            yield from [row for row in ranked if row not in used] or ranked
 
-    def _draw_slot(self, keys: NDArray[np.float64], places: NDArray[np.int64], free: Flags, n: int, wanted: Flags) -> int:
+    def _draw_slot(self, free: Iterator[int], n: int, wanted: Flags) -> int:
         fault = ""
-        for _ in range(self.pool.most_redraws):
-            at = int(np.argmin(np.where(free, keys, np.inf)))
-            if not free[at]:
-                raise self._too_few(n, wanted, fault)
-            row = int(places[at])
+        for tried, row in enumerate(free, 1):
             fault = self._check_text(row)
             if not fault:
                 return row
-            free[at] = False
+            if tried == self.pool.most_redraws:
+                break
+        else:
+            raise self._too_few(n, wanted, fault)
         raise PremiseConflict(
             self.where,
             f"{self.pool.most_redraws} drawn events whose text may not stand in the record (the last: {fault})",
@@ -219,8 +236,12 @@ class EventDraw:
 
 
 def _slot_keys(pool: EventPool, series: Series, n: int, places: NDArray[np.int64]) -> NDArray[np.float64]:
+    return _mix_keys(pool, series.words(n), places)
+
+
+def _mix_keys(pool: EventPool, words: Words, places: NDArray[np.int64]) -> NDArray[np.float64]:
     # One addressed word a slot, mixed with each row's own digest: as many independent draws as slots × rows for the price of one address.
-    mixed = series.words(n)[:, None] ^ pool.marks[places]
+    mixed = words[:, None] ^ pool.marks[places]
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64 finaliser
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     uniform = words_to_uniform(mixed ^ (mixed >> np.uint64(31)))

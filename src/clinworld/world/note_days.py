@@ -5,12 +5,13 @@ Decides days only; what is told on them is drawn elsewhere. Real symptoms that a
 
 from collections.abc import Collection, Iterator
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
 from clinworld.core.errors import PremiseConflict
-from clinworld.core.rng import Series
+from clinworld.core.rng import Series, words_to_normal, words_to_uniform
 from clinworld.knowledge.load import Knowledge
 
 
@@ -85,24 +86,26 @@ def _draw_layouts(
 def _lay_out(n: int, first: int, last: int, series: Series, layout: int, rules: DayRules) -> list[int]:
     # Gaps before, between and after the events; a gap between two is a follow-up or a lognormal share of what is left. What is left
     # at the ends is shared out evenly, so that events do not pile up there.
-    start = layout * 3 * (n + 1)
-    shares = np.exp(rules.gap_log_sd * series.normal(n + 1, start=start))
-    chance = series.uniform(2 * (n + 1), start=start + n + 1)
-    ends, shares[0] = shares[0] + shares[n], (shares[0] + shares[n]) * chance[0]
+    words = series.words(3 * (n + 1), start=layout * 3 * (n + 1))
+    shares = np.exp(rules.gap_log_sd * words_to_normal(words[: n + 1])).tolist()
+    chance = words_to_uniform(words[n + 1 :]).tolist()
+    ends = shares[0] + shares[n]
+    shares[0] = ends * chance[0]
     shares[n] = ends - shares[0]
-    fixed = np.full(n + 1, rules.least_gap)
-    follow_up = chance[: n + 1] < rules.p_follow_up
-    fixed[follow_up] = rules.follow_up_low + (rules.follow_up_high - rules.follow_up_low) * chance[n + 1 :][follow_up]
-    follow_up[0] = follow_up[n] = False
-    fixed[0] = fixed[n] = 0.0
+    follow_ups = [gap for gap in range(1, n) if chance[gap] < rules.p_follow_up]
+    fixed = [0.0, *([rules.least_gap] * (n - 1)), 0.0]
+    for gap in follow_ups:
+        fixed[gap] = rules.follow_up_low + (rules.follow_up_high - rules.follow_up_low) * chance[n + 1 + gap]
     span = last - first + 1
-    left = span - float(fixed.sum())
+    left = span - float(np.add.reduce(fixed))
     if left < span / 2:  # dense: no room for the fixed gaps, so shares only
-        fixed[:], left = 0.0, float(span)
-        follow_up[:] = False
-    shares[follow_up] = 0.0
-    positions = np.cumsum(fixed + shares * (left / float(shares.sum()))).tolist()
-    return [first + min(span - 1, int(position)) for position in positions[:n]]
+        fixed, left = [0.0] * (n + 1), float(span)
+    else:
+        for gap in follow_ups:
+            shares[gap] = 0.0
+    scale = left / float(np.add.reduce(shares))
+    positions = accumulate(gap + share * scale for gap, share in zip(fixed[:n], shares, strict=False))
+    return [first + min(span - 1, int(position)) for position in positions]
 
 
 def _settle(wanted: list[int], first: int, last: int, held: set[int]) -> list[int]:

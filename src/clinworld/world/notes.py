@@ -6,6 +6,7 @@ order tells their kind. Called by `world/build.py`; the days are laid out in `no
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal, NamedTuple
 
@@ -23,6 +24,7 @@ from clinworld.world.event_pool import (
     EventPool,
     admit_events,
     count_denied,
+    list_slots,
     load_pool,
 )
 from clinworld.world.look_alikes import choose_look_alikes
@@ -190,17 +192,22 @@ def _choose_events(
 ) -> tuple[list[_Event], list[_Event]]:
     # The events up to T (life events first) and after it. Look-alikes stand in for the first complaints, distractors for the last ones.
     pool, case, density = load_pool(knowledge), premise.case_id, premise.density
-    complaints, life = ~pool.is_life, pool.is_life
     n, n_life = count_events(density.symptom_rate, premise.index_day), count_events(density.life_event_rate, premise.index_day)
     n_distractors = _check_density(premise, knowledge, n)
     admitted, where = admit_events(pool, premise), f"case {case}"
-    draw = EventDraw(pool, admitted, where, real_texts, may_recur=False, used=[])
-    lived = draw.draw(n_life, life, rng.at(case, "notes", "life"))
-    plain = draw.draw(n, complaints, rng.at(case, "notes", "benign"))
-    later = EventDraw(pool, admitted, where, real_texts, may_recur=True, used=[*lived, *plain])
     weeks = (premise.course_end_day - premise.index_day) / 7
-    lived_later = later.draw(round(density.life_event_rate * weeks), life, rng.at(case, "notes", "later_life"))
-    plain_later = later.draw(round(density.symptom_rate * weeks), complaints, rng.at(case, "notes", "later_benign"))
+    n_later, n_life_later = round(density.symptom_rate * weeks), round(density.life_event_rate * weeks)
+    life, complaints = admitted & pool.is_life, admitted & ~pool.is_life
+    words = {
+        name: rng.at(case, "notes", name).words(slots)
+        for name, slots in (("life", n_life), ("later_life", n_life_later), ("benign", n), ("later_benign", n_later))
+    }
+    lives = list_slots(pool, life, [words["life"], words["later_life"]])
+    plains = list_slots(pool, complaints, [words["benign"], words["later_benign"]])
+    draw = EventDraw(pool, admitted, where, real_texts, may_recur=False, used=[])
+    lived, plain = draw.fill(lives[0]), draw.fill(plains[0])
+    later = EventDraw(pool, admitted, where, real_texts, may_recur=True, used=[*lived, *plain])
+    lived_later, plain_later = later.fill(lives[1]), later.fill(plains[1])
     alike = alike[: n - n_distractors]
     kept = plain[len(alike) : n - n_distractors]
     tempting = EventDraw(pool, admitted, where, real_texts, may_recur=False, used=[*lived, *kept], avoided=plain_later)
@@ -210,7 +217,13 @@ def _choose_events(
 
 
 def _events(pool: EventPool, kind: Kind, rows: Iterable[int]) -> list[_Event]:
-    return [_Event(kind, f"events:{row.id}", row.text, row.context) for row in (pool.rows[number] for number in rows)]
+    every = _list_events(pool, kind)
+    return [every[number] for number in rows]
+
+
+@lru_cache(maxsize=16)
+def _list_events(pool: EventPool, kind: Kind) -> tuple[_Event, ...]:
+    return tuple(_Event(kind, f"events:{row.id}", row.text, row.context) for row in pool.rows)
 
 
 def _check_density(premise: Premise, knowledge: Knowledge, n: int) -> int:

@@ -16,9 +16,10 @@ from clinworld.schema.record import ChartFault, MethodChange, Prescription, Seri
 from clinworld.world.artifacts import apply_artifacts
 from clinworld.world.observe_labs import observe_laboratory
 from clinworld.world.observe_medication import derive_prescriptions, observe_adherence
-from clinworld.world.observe_plan import HOME_SCALE, WORN
+from clinworld.world.observe_plan import HOME_SCALE
 from clinworld.world.observe_streams import DailyValues, Days, observe_streams
 from clinworld.world.observe_weight import HomeScale, draw_weigh_in_days, observe_clinic_scale, observe_home_scale
+from clinworld.world.steps import Steps, run_alone
 from clinworld.world.visits import draw_visits, draw_weekdays
 
 
@@ -55,10 +56,18 @@ def observe_series(
     moves. `visits` are drawn where they are not given. Raises PremiseConflict `artifact_not_placed` for a fault that finds no reading.
     """
     visits = draw_visits(premise, course, knowledge, rng) if visits is None else visits
+    return run_alone(follow_series(premise, course, visits, knowledge, rng, has_daily=has_daily, has_specimens=has_specimens))
+
+
+def follow_series(
+    premise: Premise, course: Course, visits: Days, knowledge: Knowledge, rng: Rng, *, has_daily: bool, has_specimens: bool
+) -> Steps[ObservedSeries]:
+    """`observe_series` in steps."""
     if not has_daily:
         return _observe_without_daily(premise, course, visits, knowledge, rng, has_specimens)
     weekdays = draw_weekdays(premise, rng)
     daily = observe_streams(premise, course, knowledge, rng, weekdays)
+    yield
     weigh_ins = draw_weigh_in_days(premise, weekdays, daily.weight_noise, daily.weigh_in, knowledge)
     home = observe_home_scale(premise, weigh_ins, daily.ticks[daily.ids.index(HOME_SCALE)], knowledge, rng)
     clinic = observe_clinic_scale(premise, course, knowledge, rng)
@@ -66,14 +75,16 @@ def observe_series(
     charted = {HOME_SCALE: home.series, clinic.name: clinic, adherence.name: adherence}
     charted |= _chart_daily(daily, weigh_ins, knowledge)
     faulty, faults = apply_artifacts(charted, premise, knowledge)
+    yield
     laboratory = observe_laboratory(premise, course, visits, knowledge, rng, has_specimens=has_specimens)
+    yield
     labs = laboratory.series
     streams = tuple(faulty[name] for name in knowledge.streams if name in faulty)
     acted = {f"artifact:{fault.kind}": 0 for fault in faults}
     for fault in faults:
         acted[f"artifact:{fault.kind}"] += len(fault.days)
     acted["carried_forward"] = _count_repeats(home, faults)
-    if any(knowledge.streams[name].role in WORN for name in daily.ids):
+    if daily.non_wear_days is not None:
         acted["non_wear"] = daily.non_wear_days
     if premise.sampling_days == 1:
         acted[f"missingness:{premise.missingness}"] = len(weekdays) - len(weigh_ins)
@@ -106,16 +117,16 @@ def _chart_daily(daily: DailyValues, weigh_ins: Days, knowledge: Knowledge) -> d
     """The daily streams on their days; what a scale reads beside the weight is there on the weigh-in days."""
     charted: dict[str, Series] = {}
     counts = np.count_nonzero(daily.is_charted, axis=1)
-    places = np.flatnonzero(daily.is_charted)
-    starts = np.arange(0, daily.is_charted.size, daily.is_charted.shape[1])
-    days = (places - np.repeat(starts, counts)).astype(np.int32)
-    ticks = daily.ticks.ravel().take(places)
     ends = np.cumsum(counts).tolist()
+    places = daily.is_charted.ravel().nonzero()[0]
+    starts = np.arange(0, daily.is_charted.size, daily.is_charted.shape[1])
+    days = (places - starts.repeat(counts)).astype(np.int32)
+    ticks = daily.ticks.ravel().take(places)
     for i, (name, first, last) in enumerate(zip(daily.ids, [0, *ends], ends, strict=False)):
         row = knowledge.streams[name]
-        if row.parent == HOME_SCALE:
+        if last > first and row.parent == HOME_SCALE:
             charted[name] = Series(name, row.setting, row.ucum, row.decimals, weigh_ins.astype(np.int32), daily.ticks[i, weigh_ins])
-        elif name != HOME_SCALE and last > first:
+        elif last > first and name != HOME_SCALE:
             charted[name] = Series(name, row.setting, row.ucum, row.decimals, days[first:last], ticks[first:last])
     return charted
 

@@ -34,13 +34,14 @@ def observe_adherence(premise: Premise, course: Course, knowledge: Knowledge, rn
     truth = 100 * course.adherence[days]
     last = len(visible) - 1
     moved = truth[0] - truth[last]
-    if abs(moved) > 2 * row.sd_within:
+    has_moved = abs(moved) > 2 * row.sd_within
+    if has_moved:
         noise[[0, last]] = np.abs(noise[[0, last]]) * np.array([1, -1]) * np.sign(moved)
     values = truth + noise
     is_dip, which, depth = uniforms[24:27]
     dips = 0
     # A dip in a falling series could not be told from the fall.
-    if is_dip < knowledge.parameter("adherence_dip_p") and last > 1 and abs(moved) <= 2 * row.sd_within:
+    if is_dip < knowledge.parameter("adherence_dip_p") and last > 1 and not has_moved:
         inner = 1 + int(which * (last - 1))
         low, high = knowledge.parameter("adherence_dip_low"), knowledge.parameter("adherence_dip_high")
         dip = 100 * (low + (high - low) * depth)

@@ -19,6 +19,8 @@ from clinworld.schema.course import Reals
 from clinworld.world.formulas import DAILY, LINES
 
 Flags = NDArray[np.bool_]
+Places = NDArray[np.int64]
+Passes = tuple[tuple[int, Reals], ...]
 
 HOME_SCALE = "weight"
 WORN = ("wearable", "home")  # roles that need a device and are missing in runs of days
@@ -29,19 +31,29 @@ NEGLIGIBLE = 2.0**-20  # weight of a past day from which on it is dropped
 class Limits(NamedTuple):
     """How far streams go and how finely they are printed, as columns [stream, 1]; the bounds lie one printed step inside the hard bounds.
 
-    Bounds and SD are on the row's scale.
+    Bounds and SD are on the row's scale. `half_step` is half a printed step; `log_rows` are the places of the rows on a log scale.
     """
 
     low: Reals
     high: Reals
     sd_within: Reals
     steps_per_unit: Reals
-    is_log: Flags
+    half_step: Reals
+    log_rows: list[int]
 
     def pick(self, places: Sequence[int]) -> "Limits":
         """The limits of some of the rows."""
         at = list(places)
-        return Limits(self.low[at], self.high[at], self.sd_within[at], self.steps_per_unit[at], self.is_log[at])
+        log_rows = [i for i, place in enumerate(at) if place in self.log_rows]
+        return Limits(self.low[at], self.high[at], self.sd_within[at], self.steps_per_unit[at], self.half_step[at], log_rows)
+
+
+class Ease(NamedTuple):
+    """Between which levels a person's own is bent smoothly to stay, and how softly, as columns [stream, 1] on the row's scale."""
+
+    low: Reals
+    high: Reals
+    softness: Reals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,60 +79,68 @@ class Stack:
     p_present: Reals  # [stream]
     is_weekly: Flags  # [stream]
 
-    def pick(self, places: Sequence[int]) -> "Stack":
-        """The stack of some of its rows."""
-        at = np.array(places, dtype=np.int64)
-        return Stack(
-            rows=tuple(self.rows[i] for i in places),
-            devices=tuple(self.devices[i] for i in places),
-            limits=self.limits.pick(places),
-            **{name: getattr(self, name)[at] for name in _COLUMNS},
-        )
-
-
-_COLUMNS = (
-    "mean_m",
-    "mean_f",
-    "per_year_over_40",
-    "per_bmi_over_25",
-    "sd_between",
-    "lag1",
-    "is_derived",
-    "weekday",
-    "off",
-    "p_present",
-    "is_weekly",
-)
-
 
 class Generation(NamedTuple):
     """Rows of a stack that can be printed once those before are: `places` in the stack, and for each row its parent.
 
     A row's value follows its parent by `slope_per_step`, or, where `by_formula` (place here, formula id) says so, by the line of its
-    patient or from the values of the day; `bounded` are the places here of rows that a patient's build moves far, with limits of their own.
-    Without a parent `parents` is empty.
+    patient or from the values of the day; `bounded` are the places here of rows that a patient's build moves far, with what keeps them
+    inside. Without a parent `parents` is empty.
     """
 
-    places: list[int]
+    places: Places
     limits: Limits
-    parents: list[int]
+    parents: Places
     slope_per_step: Reals
     by_formula: tuple[tuple[int, str], ...]
     bounded: list[int]
-    bounded_limits: Limits
+    bounded_ease: Ease
+
+
+class Worn(NamedTuple):
+    """Rows of a stack that are charted on the days a device is used: `places` there, and thresholds on the words of a day.
+
+    `off_first` [row] is for the first day, `off_after_worn` and `off_after_off` [row, 1] for those after a worn and a missing day.
+    `by_device` are (device, places here of its home readings, of its wearable streams).
+    """
+
+    places: Places
+    off_first: Words
+    off_after_worn: Words
+    off_after_off: Words
+    by_device: tuple[tuple[str, list[int], list[int]], ...]
+
+
+class Sharing(NamedTuple):
+    """Rows of a home device whose noise has a part in common: (places in the stack, how much is common, how much is their own, AR(1))."""
+
+    device: str
+    places: list[int]
+    loading: float
+    own: float
+    lag1: Reals
+    passes: Passes
 
 
 class Plan(NamedTuple):
-    """What does not differ between patients with the same streams: rows, order of printing, AR(1) passes, and rows by device.
+    """What does not differ between patients with the same devices: rows, order of printing, AR(1) passes, and rows by device.
 
-    `by_device` are places in the first generation, which is measured itself; `passes` see `list_passes`.
+    `sources` are what each row follows from, `names` what the course may call it: (its level as evidence, a shift of it). `ease` keeps
+    the level of a person inside the bounds; `passes` see `list_passes`; `diagnostic` are the places of rows that can diagnose.
     """
 
     stack: Stack
     at: dict[str, int]
+    addresses: list[tuple[str, str]]
+    sources: tuple[tuple[str, ...], ...]
+    names: tuple[tuple[str, str], ...]
+    ease: Ease
     generations: tuple[Generation, ...]
-    by_device: tuple[tuple[str, tuple[int, ...]], ...]
-    passes: tuple[tuple[int, Reals], ...]
+    worn: Worn
+    weekly: list[int]
+    sharing: tuple[Sharing, ...]
+    passes: Passes
+    diagnostic: list[int]
 
 
 @lru_cache(maxsize=64)
@@ -146,7 +166,8 @@ def load_stack(knowledge: Knowledge, devices: tuple[str, ...]) -> Stack:
             high=scaled((np.ceil(column("hard_high") * per_unit) - 1) / per_unit),
             sd_within=column("sd_within"),
             steps_per_unit=per_unit,
-            is_log=is_log,
+            half_step=0.5 / per_unit,
+            log_rows=np.flatnonzero(is_log).tolist(),
         ),
         mean_m=np.where(is_derived, [[row.intercept_m or 0] for row in rows], scaled(column("mean_m"))),
         mean_f=np.where(is_derived, [[row.intercept_f or 0] for row in rows], scaled(column("mean_f"))),
@@ -162,10 +183,28 @@ def load_stack(knowledge: Knowledge, devices: tuple[str, ...]) -> Stack:
     )
 
 
-@lru_cache(maxsize=2048)
-def load_plan(knowledge: Knowledge, devices: tuple[str, ...], places: tuple[int, ...]) -> Plan:
-    """The plan for some of the streams that patients with these devices may have; parents are printed before their children."""
-    stack = load_stack(knowledge, devices).pick(places)
+@lru_cache(maxsize=64)
+def load_plan(knowledge: Knowledge, devices: tuple[str, ...]) -> Plan:
+    """The plan for the streams that patients with these devices may have; parents are printed before their children."""
+    stack = load_stack(knowledge, devices)
+    generations = _order_generations(stack)
+    return Plan(
+        stack=stack,
+        at={row.id: i for i, row in enumerate(stack.rows)},
+        addresses=[("stream", row.id) for row in stack.rows],
+        sources=tuple(list_sources(row) for row in stack.rows),
+        names=tuple((f"evidence:{row.id}", f"shift:{row.id}") for row in stack.rows),
+        ease=_ease(stack.limits),
+        generations=generations,
+        worn=_list_worn(stack, generations[0].places.tolist()),
+        weekly=np.flatnonzero(stack.is_weekly).tolist(),
+        sharing=_list_sharing(stack, devices, knowledge),
+        passes=list_passes(stack.lag1),
+        diagnostic=[i for i, row in enumerate(stack.rows) if row.diagnostic_high is not None],
+    )
+
+
+def _order_generations(stack: Stack) -> tuple[Generation, ...]:
     at = {row.id: i for i, row in enumerate(stack.rows)}
     sources = [[at[name] for name in list_sources(row) if name in at] for row in stack.rows]
     waiting, generations = dict.fromkeys(range(len(stack.rows))), []
@@ -181,13 +220,46 @@ def load_plan(knowledge: Knowledge, devices: tuple[str, ...], places: tuple[int,
         by_formula = tuple((i, _find_formula(row)) for i, row in enumerate(rows) if row.derived_by)
         bounded = [i for i, row in enumerate(rows) if row.parent and (row.derived_by or row.per_bmi_over_25)]
         limits = stack.limits.pick(ready)
-        generations.append(Generation(ready, limits, parents, np.array(slope)[:, None], by_formula, bounded, limits.pick(bounded)))
+        ease = _ease(limits.pick(bounded))
+        generations.append(Generation(_places(ready), limits, _places(parents), np.array(slope)[:, None], by_formula, bounded, ease))
         for i in ready:
             del waiting[i]
-    owners = [stack.devices[i] for i in generations[0].places]
-    owned = [device for device in dict.fromkeys(owners) if device]
-    by_device = tuple((device, tuple(i for i, name in enumerate(owners) if name == device)) for device in owned)
-    return Plan(stack, at, tuple(generations), by_device, list_passes(stack.lag1))
+    return tuple(generations)
+
+
+def _places(at: Sequence[int]) -> Places:
+    return np.array(at, dtype=np.int64)
+
+
+def _ease(limits: Limits) -> Ease:
+    """What bends levels smoothly to stay one day-to-day SD inside the bounds."""
+    # A printed step is a length on a linear scale only.
+    step = 1 / limits.steps_per_unit
+    step[limits.log_rows] = 0
+    return Ease(limits.low + limits.sd_within, limits.high - limits.sd_within, np.maximum(limits.sd_within / 2, step))
+
+
+def _list_worn(stack: Stack, measured: Sequence[int]) -> Worn:
+    places = [i for i in measured if stack.rows[i].role in WORN]
+    owned = dict.fromkeys(stack.devices[i] for i in places if stack.devices[i])
+    of_role = {
+        (device, role): [n for n, i in enumerate(places) if stack.devices[i] == device and stack.rows[i].role == role]
+        for device in owned
+        for role in WORN
+    }
+    off = stack.off[places]
+    by_device = tuple((device, of_role[device, "home"], of_role[device, "wearable"]) for device in owned)
+    return Worn(_places(places), off[:, 0], off[:, 1:2], off[:, 2:3], by_device)
+
+
+def _list_sharing(stack: Stack, devices: tuple[str, ...], knowledge: Knowledge) -> tuple[Sharing, ...]:
+    found = []
+    for device in devices:
+        alike = [i for i, owned in enumerate(stack.devices) if owned == device and stack.rows[i].role == "home"]
+        if f"shared_noise_{device}" in knowledge.parameters and alike:
+            loading, lag1 = knowledge.parameter(f"shared_noise_{device}"), stack.lag1[alike]
+            found.append(Sharing(device, alike, loading, float(np.sqrt(1 - loading * loading)), lag1, list_passes(lag1)))
+    return tuple(found)
 
 
 def _find_formula(row: Stream) -> str:
@@ -225,7 +297,7 @@ def _thresholds(row: Stream) -> list[int]:
     return [min(int(p * 2**64), 2**64 - 1) for p in (start, row.p_off_worn, row.p_off_off)]
 
 
-def list_passes(lag1: Reals) -> tuple[tuple[int, Reals], ...]:
+def list_passes(lag1: Reals) -> Passes:
     """(rows, their factors) for each doubling of the scan; `lag1` is a column sorted by falling size.
 
     How many passes a row gets follows from its own lag-1, so no row changes another.

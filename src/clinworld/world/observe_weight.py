@@ -39,14 +39,14 @@ def draw_weigh_in_days(
     if premise.sampling_days > 1:
         return days[:: premise.sampling_days]
     weekday, weekend = knowledge.parameter("weigh_in_p_weekday"), knowledge.parameter("weigh_in_p_weekend")
-    chance = np.where(weekdays < 5, weekday, weekend)
-    if premise.missingness == "MCAR":
-        chance = np.full(len(days), (5 * weekday + 2 * weekend) / 7)
-    elif premise.missingness == "MNAR":
-        chance = chance * (1 - knowledge.parameter("weigh_in_mnar_share") * np.sign(noise))
+    chance: float | Reals = (5 * weekday + 2 * weekend) / 7
+    if premise.missingness != "MCAR":
+        chance = np.where(weekdays < 5, weekday, weekend)
+    if premise.missingness == "MNAR":
+        chance *= 1 - knowledge.parameter("weigh_in_mnar_share") * np.sign(noise)
     used = words_to_uniform(words) < chance
     used[0] = True
-    since = days - np.maximum.accumulate(np.where(used, days, 0))
+    since = days - np.maximum.accumulate(used * days)
     used |= (since > 0) & (since % int(knowledge.parameter("weigh_in_most_gap")) == 0)
     return days[used]
 

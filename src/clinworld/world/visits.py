@@ -1,5 +1,8 @@
 """When the patient is seen: the weekday the course begins on, clinic weighings and visits. What is measured is decided elsewhere."""
 
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,6 +11,22 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Course
 from clinworld.schema.premise import Premise
 from clinworld.world.observe_streams import reflect
+
+
+class _Routine(NamedTuple):
+    # Gaps between routine visits, on the logarithm of days.
+    least_days: float
+    low: float
+    high: float
+    median: float
+    sd: float
+
+
+@lru_cache(maxsize=4)
+def _load_routine(knowledge: Knowledge) -> _Routine:
+    least = knowledge.parameter("visit_gap_low")
+    low, high, median = (float(np.log(knowledge.parameter(f"visit_gap_{name}"))) for name in ("low", "high", "median"))
+    return _Routine(least, low, high, median, knowledge.parameter("visit_gap_log_sd"))
 
 
 def draw_weekdays(premise: Premise, rng: Rng) -> NDArray[np.int64]:
@@ -21,7 +40,8 @@ def draw_clinic_days(premise: Premise, last_day: int, knowledge: Knowledge, rng:
     step, jitter = int(knowledge.parameter("weight_clinic_days")), int(knowledge.parameter("weight_clinic_jitter_days"))
     planned = np.arange(1, (last_day + jitter) // step + 1)
     late = (rng.at(premise.case_id, "weight", "clinic_days").uniform(len(planned)) * (2 * jitter + 1)).astype(np.int64)
-    days = np.concatenate([[0], step * planned + late - jitter])
+    days = np.zeros(len(planned) + 1, dtype=np.int64)
+    np.add(step * planned, late - jitter, out=days[1:])
     return days[days <= last_day]
 
 
@@ -51,11 +71,11 @@ def draw_visits(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng
 
 
 def _routine(premise: Premise, knowledge: Knowledge, rng: Rng) -> list[int]:
-    low, high = np.log(knowledge.parameter("visit_gap_low")), np.log(knowledge.parameter("visit_gap_high"))
-    most = int(premise.course_end_day / knowledge.parameter("visit_gap_low")) + 1
+    routine = _load_routine(knowledge)
+    most = int(premise.course_end_day / routine.least_days) + 1
     drawn = rng.at(premise.case_id, "visits", "routine").normal(most)
-    gaps = np.exp(reflect(np.log(knowledge.parameter("visit_gap_median")) + knowledge.parameter("visit_gap_log_sd") * drawn, low, high))
-    days = np.cumsum(np.rint(gaps).astype(np.int64))
+    gaps = np.exp(reflect(routine.median + routine.sd * drawn, routine.low, routine.high))
+    days = np.rint(gaps).astype(np.int64).cumsum()
     # Weighings beyond the end count too, so that a longer course moves no visit.
     weighings = draw_clinic_days(premise, int(days[-1]), knowledge, rng)
     nearest: list[int] = weighings[np.abs(weighings[:, None] - days).argmin(axis=0)].tolist()

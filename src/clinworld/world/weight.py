@@ -102,19 +102,58 @@ def read_numbers(knowledge: Knowledge) -> WeightNumbers:
     return WeightNumbers(*[knowledge.parameter(f"weight_{name}") for name in WeightNumbers._fields])
 
 
+class WeightTables(NamedTuple):
+    """Curves that follow from the numbers alone, each from the day on which it begins to change to the day it has ended.
+
+    `rise` damps the layers at the start and `dip` around the low point (in its middle), `fade` falls from 1 to 0. `episode_low` and
+    `episode_span` are the bounds of what is drawn of an episode: gain, dip, share kept, rise, fade, and fade of what is kept.
+    """
+
+    rise: Reals
+    dip: Reals
+    fade: Reals
+    episode_low: Reals
+    episode_span: Reals
+
+
+@lru_cache(maxsize=8)
+def load_tables(numbers: WeightNumbers) -> WeightTables:
+    """The curves of some numbers."""
+    near = np.arange(-numbers.anchor_days, numbers.anchor_days + 1.0) / numbers.anchor_days
+    bump = 1.0 - near * near
+    names = ("up_{}_pct", "down_{}_kg", "kept_{}", "rise_{}_days", "fade_{}_days", "kept_{}_days")
+    low, high = ([getattr(numbers, f"episode_{name.format(end)}") for name in names] for end in ("low", "high"))
+    return WeightTables(
+        rise=smooth_step(np.arange(numbers.anchor_days + 1.0) / numbers.anchor_days),
+        dip=1.0 - numbers.anchor_damp * bump * bump,
+        fade=1.0 - smooth_step(np.arange(numbers.fade_days + 1.0) / numbers.fade_days),
+        episode_low=np.array(low)[:, None],
+        episode_span=np.array([most - least for least, most in zip(low, high, strict=True)])[:, None],
+    )
+
+
+def lay_curve(curve: Reals, first: int, days: int) -> Reals:
+    """A curve by day over so many days that begins on the first: before it its first value, after it its last."""
+    end = min(first + len(curve), days)
+    laid = np.empty(days)
+    laid[:first], laid[first:end], laid[end:] = curve[0], curve[: max(end - first, 0)], curve[-1]
+    return laid
+
+
 def smooth_step(x: Reals) -> Reals:
     """0 below 0, 1 above 1, and a curve without corners between."""
     u = np.minimum(np.maximum(x, 0.0), 1.0)
-    eased: Reals = (3.0 - 2.0 * u) * (u * u)
+    eased: Reals = 3.0 - 2.0 * u
+    u *= u
+    eased *= u
     return eased
 
 
 def moving_mean(values: Reals, width: int) -> Reals:
     """Centred mean over `width` (odd) values; at the ends the first and last value are repeated."""
-    half = width // 2
-    padded = np.concatenate((np.full(half + 1, values[0]), values, np.full(half, values[-1])))
-    total = np.cumsum(padded)
-    mean: Reals = (total[width:] - total[:-width]) / width
+    total = lay_curve(values, width // 2 + 1, len(values) + width).cumsum()
+    mean: Reals = total[width:] - total[:-width]
+    mean /= width
     return mean
 
 
@@ -126,8 +165,8 @@ def fill_to_limit(paces: Reals, total: float, most: float) -> Reals:
     size, n = abs(total), len(paces)
     if size >= most * n:
         return np.full(n, most if total > 0.0 else -most)
-    scale = size / paces.sum()
-    if scale * paces.max() > most:
+    scale = size / np.add.reduce(paces)
+    if scale * np.maximum.reduce(paces) > most:
         falling = np.sort(paces)[::-1]
         rest = falling[::-1].cumsum()[::-1]
         scales = (size - most * np.arange(n)) / rest
@@ -142,20 +181,19 @@ def draw_descent_paces(case_id: str, days: int, rng: Rng, numbers: WeightNumbers
     There are none to two stalls, and the last days level off.
     """
     words = rng.at(case_id, "weight", "descent").uniform(32)
-    x = (np.arange(days) + 0.5) / days
-    slowing = _between(words[0], numbers.slowing_low, numbers.slowing_high)
-    curve = 1.0 / ((1.0 + slowing * x) * (1.0 + slowing * x))
+    x = np.arange(0.5, days) / days
+    slowed = 1.0 + _between(words[0], numbers.slowing_low, numbers.slowing_high) * x
     phases = _whole(words[1], numbers.phases_least, numbers.phases_most)
-    widths = 0.5 + words[4 : 4 + phases]
-    edges = np.cumsum(widths)
-    phase = np.searchsorted(edges / edges[-1], x, side="right").clip(max=phases - 1)
-    pace = _between(words[12 + phase], numbers.pace_low, numbers.pace_high)
+    edges = (0.5 + words[4 : 4 + phases]).cumsum()
+    begins = [0, *x.searchsorted(edges[:-1] / edges[-1]).tolist(), days]
+    pace = _between(words[12 : 12 + phases], numbers.pace_low, numbers.pace_high).repeat(np.diff(begins))
     for stall in range(_whole(words[2], 0, numbers.stalls_most)):
         place, long = words[20 + 2 * stall], _between(words[21 + 2 * stall], numbers.stall_days_low, numbers.stall_days_high)
         first = (0.15 + 0.7 * place) * days
         pace[int(first) : int(first + long)] *= numbers.stall_pace
     levels_off = 1.0 - numbers.level_off_share * smooth_step(1.0 - (1.0 - x) * days / numbers.level_off_days)
-    paces: Reals = curve * levels_off * moving_mean(pace, int(numbers.pace_ramp_days))
+    paces: Reals = 1.0 / (slowed * slowed) * levels_off
+    paces *= moving_mean(pace, int(numbers.pace_ramp_days))
     return paces
 
 
@@ -168,12 +206,17 @@ def draw_drift(case_id: str, last_day: int, rng: Rng, numbers: WeightNumbers) ->
     sd = _between(series.chance(), numbers.drift_sd_low_kg, numbers.drift_sd_high_kg)
     values = drawn[1:] + numbers.drift_memory * drawn[:-1]
     values *= sd / math.sqrt(1.0 + numbers.drift_memory * numbers.drift_memory)
-    day = np.arange(last_day + 1)
-    at, u = day // every, (day % every) / every
-    before, here, there, after = values[at], values[at + 1], values[at + 2], values[at + 3]
-    slope_here, slope_there = 0.5 * (there - before), 0.5 * (after - here)
-    rise = there - here
-    return here + u * (slope_here + u * (3.0 * rise - 2.0 * slope_here - slope_there + u * (slope_here + slope_there - 2.0 * rise)))
+    u = np.arange(every) / every  # between two knots; all knots at once as [knot, day]
+    here, there = values[1:-2, None], values[2:-1, None]
+    slopes = 0.5 * (values[2:] - values[:-2])[:, None]
+    slope_here, slope_there, rise = slopes[:-1], slopes[1:], there - here
+    drift: Reals = u * (slope_here + slope_there - 2.0 * rise)
+    drift += 3.0 * rise - 2.0 * slope_here - slope_there
+    drift *= u
+    drift += slope_here
+    drift *= u
+    drift += here
+    return drift.ravel()[: last_day + 1]
 
 
 class Episodes(NamedTuple):
@@ -187,42 +230,43 @@ class Episodes(NamedTuple):
     kept_kg: Reals
     last_day: int
 
-    def begun(self, *, by: float, after: float = -1.0) -> tuple[Reals, Reals]:
-        """(passing effect, kept effect) by day, summed over the episodes that begin after one day and not after another."""
-        first, last = np.searchsorted(self.first_day, (after, by), side="right")
-        return self._by_day(self.passing_kg[first:last]), self._by_day(self.kept_kg[first:last])
+    def by_day(self, day: int) -> Reals:
+        """Sums by day [4, day]: passing and kept effect of the episodes begun by a day, and of those that begin later."""
+        begun = int(self.first_day.searchsorted(day, side="right"))
+        even = np.empty((4, self.passing_kg.shape[1]))
+        for row, effect in ((0, self.passing_kg), (1, self.kept_kg)):
+            np.add.reduce(effect[:begun], axis=0, out=even[row])
+            np.add.reduce(effect[begun:], axis=0, out=even[row + 2])
+        total = np.empty((4, 2 * even.shape[1] - 1))
+        total[:, ::2] = even
+        total[:, 1::2] = 0.5 * (even[:, 1:] + even[:, :-1])
+        return total[:, : self.last_day + 1]
 
-    def _by_day(self, rows: Reals) -> Reals:
-        even = np.add.reduce(rows, axis=0)
-        total = np.empty(2 * len(even) - 1)
-        total[::2] = even
-        total[1::2] = 0.5 * (even[1:] + even[:-1])
-        return total[: self.last_day + 1]
 
-
-def draw_episodes(case_id: str, last_day: int, body_kg: float, rng: Rng, numbers: WeightNumbers) -> Episodes:
+def draw_episodes(case_id: str, last_day: int, body_kg: float, rng: Rng, numbers: WeightNumbers, tables: WeightTables) -> Episodes:
     """Gains that are partly kept (holidays) and dips that pass, to the course's last day."""
     rows = 2 + int(last_day // numbers.episode_gap_least_days)
     u = rng.at(case_id, "weight", "episodes").uniform(8 * rows).reshape(rows, 8).T
     # A gap without a tail: its mean is the row's, its largest four times that.
     gaps = numbers.episode_gap_least_days + (4.0 * numbers.episode_gap_mean_days) * (u[0] * u[0] * u[0])
-    first = np.cumsum(gaps) - (gaps[0] - numbers.episode_first_day - 2.0 * numbers.episode_gap_least_days * u[7, 0])
-    n = int(np.searchsorted(first, last_day))
-    first, u = first[:n, None], u[:, :n, None]
-    is_up = u[1] < numbers.episode_up_share
-    up = _between(u[2], numbers.episode_up_low_pct, numbers.episode_up_high_pct) * body_kg / 100.0
-    size = np.where(is_up, up, -_between(u[2], numbers.episode_down_low_kg, numbers.episode_down_high_kg))
-    kept = np.where(is_up, _between(u[3], numbers.episode_kept_low, numbers.episode_kept_high), 0.0)
-    rise = _between(u[4], numbers.episode_rise_low_days, numbers.episode_rise_high_days)
-    fade = _between(u[5], numbers.episode_fade_low_days, numbers.episode_fade_high_days)
-    slow = _between(u[6], numbers.episode_kept_low_days, numbers.episode_kept_high_days)
-    age: Reals = np.arange(0.0, last_day + 2.0, 2.0) - first
+    first = gaps.cumsum() - (gaps[0] - numbers.episode_first_day - 2.0 * numbers.episode_gap_least_days * u[7, 0])
+    n = int(first.searchsorted(last_day))
+    drawn = tables.episode_low + tables.episode_span * u[[2, 2, 3, 4, 5, 6], :n]
+    is_up, gain, dip = u[1, :n] < numbers.episode_up_share, drawn[0] * body_kg / 100.0, drawn[1]
+    size, kept = np.where(is_up, gain, -dip)[:, None], np.where(is_up, drawn[2], 0.0)[:, None]
+    rise, fade, slow = drawn[3:, :, None]
+    age: Reals = np.arange(0.0, last_day + 2.0, 2.0) - first[:n, None]
     past = np.maximum(age - rise, 0.0)
     past *= past
-    risen = size * smooth_step(age / rise)
+    age /= rise
+    risen = size * smooth_step(age)
     passing = risen / (1.0 + past * (1.0 / (fade * fade)))
-    lasting = kept * (risen / (1.0 + past * (1.0 / (slow * slow))) - passing)
-    return Episodes(first[:, 0], passing, lasting, last_day)
+    past *= 1.0 / (slow * slow)
+    past += 1.0
+    lasting = np.divide(risen, past, out=past)
+    lasting -= passing
+    lasting *= kept
+    return Episodes(first[:n], passing, lasting, last_day)
 
 
 def draw_rebound_shape(case_id: str, rng: Rng) -> ReboundShape:
@@ -236,18 +280,33 @@ def draw_rebound_paces(case_id: str, shape: ReboundShape, days: int, rng: Rng, n
     The paces of earlier days do not depend on `days`.
     """
     norm = int(numbers.rebound_norm_days)
+    if shape != "steps":
+        length = norm * -(-max(days, 1) // norm)  # one curve for many lengths
+        return _load_paces(shape, length, numbers)[:days]
     since = np.arange(0.5, max(days, norm) + int(numbers.pace_ramp_days))  # longer than asked: the mean at its end looks ahead
+    rows = 1 + int(len(since) // numbers.rebound_step_low_days)
+    u = rng.at(case_id, "weight", "rebound_steps").uniform(rows)
+    edges = np.cumsum(_between(u, numbers.rebound_step_low_days, numbers.rebound_step_high_days))
+    is_hold = np.searchsorted(edges, since, side="right") % 2 == 1
+    holds = moving_mean(np.where(is_hold, numbers.rebound_hold_pace, 1.0), int(numbers.pace_ramp_days))
+    return _even_out(smooth_step(since / numbers.rebound_ramp_days) * holds, norm)[:days]
+
+
+@lru_cache(maxsize=32)
+def _load_paces(shape: ReboundShape, days: int, numbers: WeightNumbers) -> Reals:
+    """The paces of a shape in which nothing is drawn; not to be changed."""
+    since = np.arange(0.5, days)
     pace: Reals = smooth_step(since / numbers.rebound_ramp_days)
     if shape == "accelerating":
         low = numbers.rebound_slow_start
         pace = pace * (low + (1.0 - low) * smooth_step(since / numbers.rebound_slow_days))
-    if shape == "steps":
-        rows = 1 + int(len(since) // numbers.rebound_step_low_days)
-        u = rng.at(case_id, "weight", "rebound_steps").uniform(rows)
-        edges = np.cumsum(_between(u, numbers.rebound_step_low_days, numbers.rebound_step_high_days))
-        is_hold = np.searchsorted(edges, since, side="right") % 2 == 1
-        pace = pace * moving_mean(np.where(is_hold, numbers.rebound_hold_pace, 1.0), int(numbers.pace_ramp_days))
-    return (pace / (np.sum(pace[:norm]) / norm))[:days]
+    return _even_out(pace, int(numbers.rebound_norm_days))
+
+
+def _even_out(pace: Reals, norm: int) -> Reals:
+    paces: Reals = pace / (np.sum(pace[:norm]) / norm)
+    paces.flags.writeable = False
+    return paces
 
 
 def _between(u: Any, low: float, high: float) -> Any:

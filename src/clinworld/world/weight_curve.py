@@ -19,12 +19,15 @@ from clinworld.world.weight import (
     Reals,
     ReboundShape,
     WeightNumbers,
+    WeightTables,
     draw_descent_paces,
     draw_drift,
     draw_episodes,
     draw_rebound_paces,
     draw_rebound_shape,
     fill_to_limit,
+    lay_curve,
+    load_tables,
     smooth_step,
 )
 
@@ -50,7 +53,7 @@ class Layers:
 
     `descent` is the skeleton without rebound, `turn` the day a rebound begins (None: it does not). `floor` is how far below the
     skeleton drift and episodes may take weight, `damping` by how much they act. Episodes are old when begun by the index day.
-    `fading` falls from 1 to 0 after the index day, from that day on.
+    `fade` falls from 1 to 0; `fading` is that fall after the index day, from that day on.
     """
 
     premise: Premise
@@ -69,6 +72,7 @@ class Layers:
     later_kept: Reals
     floor: Reals
     damping: Reals
+    fade: Reals
     fading: Reals
 
     @property
@@ -94,11 +98,9 @@ def draw_layers(premise: Premise, rule: OutcomeRule, rng: Rng, numbers: WeightNu
     descent = _draw_descent(premise, end, rng, numbers)
     if turn is not None and turn < end:
         turn = _hasten_descent(descent, premise, end, turn, numbers)
-    near = (days - end) / numbers.anchor_days
-    bump = np.maximum(1.0 - near * near, 0.0)
-    episodes = draw_episodes(case_id, last, premise.nadir_weight_kg, rng, numbers)
-    old_passing, old_kept = episodes.begun(by=index)
-    later_passing, later_kept = episodes.begun(by=last, after=index)
+    tables = load_tables(numbers)
+    episodes = draw_episodes(case_id, last, premise.nadir_weight_kg, rng, numbers, tables)
+    old_passing, old_kept, later_passing, later_kept = episodes.by_day(index)
     return Layers(
         premise=premise,
         numbers=numbers,
@@ -115,10 +117,21 @@ def draw_layers(premise: Premise, rule: OutcomeRule, rng: Rng, numbers: WeightNu
         later_passing=later_passing,
         later_kept=later_kept,
         floor=numbers.floor_kg + numbers.floor_share * np.maximum(descent - premise.nadir_weight_kg, 0.0),
-        damping=smooth_step(days / numbers.anchor_days) * (1.0 - numbers.anchor_damp * bump * bump),
+        damping=_damp(tables, end, last + 1),
+        fade=tables.fade,
         # Not while weight falls: falling and fading together could pass the weekly limit.
-        fading=1.0 - smooth_step((days[index:] - max(index, end)) / numbers.fade_days),
+        fading=lay_curve(tables.fade, max(end - index, 0), last + 1 - index),
     )
+
+
+def _damp(tables: WeightTables, end: int, days: int) -> Reals:
+    """How much drift and episodes act, by day: nothing on day 0, and little on the day the descent ends."""
+    damping = lay_curve(tables.rise, 0, days)
+    first = end - len(tables.dip) // 2
+    around = slice(max(first, 0), max(first + len(tables.dip), 0))
+    acting = damping[around]
+    acting *= tables.dip[around.start - first :][: len(acting)]
+    return damping
 
 
 def derive_turn(premise: Premise, numbers: WeightNumbers) -> int | None:
@@ -145,7 +158,7 @@ def _draw_descent(premise: Premise, end: int, rng: Rng, numbers: WeightNumbers) 
     last, start, low = premise.course_end_day, premise.start_weight_kg, premise.nadir_weight_kg
     paces, limit = draw_descent_paces(premise.case_id, end, rng, numbers), numbers.day_limit(numbers.skeleton_share)
     # A loss that nearly fills the limit leaves no room for uneven days: they would end in a fall at full pace.
-    even, contrast = float(paces.sum()) / end, min(max(1.0 - abs(start - low) / (limit * end), 0.0) / numbers.contrast_room, 1.0)
+    even, contrast = float(np.add.reduce(paces)) / end, min(max(1.0 - abs(start - low) / (limit * end), 0.0) / numbers.contrast_room, 1.0)
     steps = fill_to_limit(even + contrast * (paces - even), low - start, limit)
     descent = np.full(last + 1, float(low))
     fallen = min(last + 1, end)
@@ -254,7 +267,7 @@ def add_rebound(layers: Layers, kept: Reals, gain: Reals, turn: int, *, is_calm:
         begins = max(len(days) - 1 - numbers.end_days, turn)
         acting *= 1.0 - smooth_step((days - begins) / numbers.end_days)
     weight = layers.descent + acting
-    fading = 1.0 - smooth_step((days[turn:] - turn) / numbers.fade_days)
+    fading = lay_curve(layers.fade, 0, len(days) - turn)
     weight[turn:] = _hold_limit(layers.descent[turn:] + gain[turn:], acting[turn:], fading, numbers)
     return weight
 
@@ -263,7 +276,7 @@ def _hold_limit(skeleton: Reals, acting: Reals, fading: Reals, numbers: WeightNu
     """Skeleton and layers together, never beyond the daily limit: what the layers begin with fades, the rest is scaled."""
     weight: Reals = skeleton + acting
     steps, limit = weight[1:] - weight[:-1], numbers.day_limit(numbers.hard_share)
-    if not len(steps) or (steps.max() <= limit and steps.min() >= -limit):
+    if not len(steps) or (np.maximum.reduce(steps) <= limit and np.minimum.reduce(steps) >= -limit):
         return weight
     base, added = skeleton + acting[0] * fading, acting - acting[0] * fading
     weight = base + _share_within_limit(base, added, numbers) * added
