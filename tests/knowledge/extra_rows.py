@@ -42,7 +42,7 @@ SOUND: dict[str, dict[str, str]] = {
     "devices": {"id": "sample", **NAMES, "reports": "weight|lipids", **ORIGIN},
     "drivers": {
         **{"id": "sample", **NAMES, "observed_in": "steps|dose", "evidence": "steps", "normal": "7000", "abnormal": "4000"},
-        **{"lead_days": "21", "needs_symptom": "false", **ORIGIN},
+        **{"lead_days": "21", "needs_symptom": "false", "through_drug": "false", **ORIGIN},
     },
     "contexts": {"id": "sample", "facet": "course", "text_en": "after lunch on Tuesday", "text_zh": ZH["lunch"], **ORIGIN},
     "outcomes": {

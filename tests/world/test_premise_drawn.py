@@ -166,3 +166,28 @@ def test_counts_sum_and_differ_from_the_share_by_less_than_one(shares: list[floa
     assert sum(counts.values()) == n
     for label, share in named.items():
         assert abs(counts[label] - n * share / sum(shares)) < 1 + 1e-6
+
+
+LOWERS_LITTLE = 0.02
+
+
+def test_a_cause_that_acts_through_the_drug_comes_with_a_drug_that_lowers_weight() -> None:
+    causes = [case for case in drawn(replace(JOB, items=600)) if KNOWLEDGE.drivers[str(case.controls.driver)].through_drug]
+    assert len(causes) > 80
+    for case in causes:
+        row = KNOWLEDGE.drugs[case.facts.drug]
+        assert derive_weight_loss(row, row.ladder, case.facts.disease, 90.0, KNOWLEDGE) > LOWERS_LITTLE
+
+
+def test_a_driver_of_the_mix_that_acts_through_the_drug_is_drawn_in_diseases_that_have_one() -> None:
+    job = replace(JOB, items=60, mix=(("outcome.regain", 1.0), ("driver.medication_intolerance", 1.0)))
+    assert {case.facts.disease for case in drawn(job)} == {"obesity", "type_2_diabetes", "masld"}
+
+
+def test_the_drug_does_not_tell_whether_weight_comes_back() -> None:
+    drugs: dict[str | None, Counter[bool]] = {"regain": Counter(), "maintain": Counter()}
+    for case in drawn(replace(JOB, items=3000)):
+        row = KNOWLEDGE.drugs[case.facts.drug]
+        drugs[case.controls.outcome][derive_weight_loss(row, row.ladder, case.facts.disease, 90.0, KNOWLEDGE) > LOWERS_LITTLE] += 1
+    shares = [count[True] / count.total() for count in drugs.values()]
+    assert abs(shares[0] - shares[1]) < 4 * (0.25 / 1500 * 2) ** 0.5

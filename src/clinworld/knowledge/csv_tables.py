@@ -281,6 +281,7 @@ _DRIVER = named(
     abnormal=MAYBE_NUMBER,
     lead_days=maybe_whole(0, 365),
     needs_symptom=FLAG,
+    through_drug=FLAG,
 )
 
 _OUTCOME = named(

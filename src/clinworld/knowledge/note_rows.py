@@ -70,7 +70,7 @@ class Driver:
 
     `normal` and `abnormal` are typical levels of the evidence stream; on a log-scale stream their ratio, else their difference, is what
     moves the patient's own level. `lead_days`: how long before the reversal it moves.
-    `needs_symptom`: a real symptom must be charted for it to be readable.
+    `needs_symptom`: a real symptom must be charted for it to be readable. `through_drug`: it is less of what the drug does to weight.
     """
 
     id: str
@@ -81,6 +81,7 @@ class Driver:
     abnormal: float | None
     lead_days: int | None
     needs_symptom: bool
+    through_drug: bool
     source: str
     status: str
 

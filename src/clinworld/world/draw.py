@@ -133,13 +133,46 @@ def _load_weights(kind: str, options: tuple[str, ...] | None, is_followed: bool)
 
 def _draw_case(draws: _Draws, pins: Mapping[str, str], base: Case) -> Case:
     knowledge = draws.knowledge
-    disease = pins.get("disease") or draws.choose("disease")
+    disease = pins.get("disease") or draws.choose("disease", _list_diseases(knowledge, pins.get("driver", "")))
     outcome = pins.get("outcome") or ("regain" if draws.happens("outcome", knowledge.parameter("premise_p_regain")) else "maintain")
-    driver = (pins.get("driver") or draws.choose("driver")) if outcome == "regain" else _NO_DRIVER
+    # Drawn for everyone: the drug goes by it, and may not tell who regains.
+    cause = pins.get("driver") or draws.choose("driver", _list_drivers(knowledge, disease))
+    driver = cause if outcome == "regain" else _NO_DRIVER
     days = _draw_days(draws, outcome)
     devices = _draw_devices(draws, disease)
-    facts = _draw_facts(draws, base.facts, disease, driver, days, devices)
+    facts = _draw_facts(draws, base.facts, disease, driver, _list_drugs(knowledge, disease, cause), days, devices)
     return Case(draws.case_id, facts, _draw_controls(draws, base.controls, outcome, driver, days, devices), frozenset())
+
+
+@lru_cache(maxsize=256)
+def _list_diseases(knowledge: Knowledge, driver: str) -> tuple[str, ...]:
+    """The diseases in which a driver can be why weight comes back; all where none is named."""
+    diseases = tuple(load_draw_weights()["disease"])
+    if not driver or not knowledge.drivers[driver].through_drug:
+        return diseases
+    return tuple(name for name in diseases if _list_lowering(knowledge, name)) or diseases
+
+
+@lru_cache(maxsize=256)
+def _list_drivers(knowledge: Knowledge, disease: str) -> tuple[str, ...]:
+    """The drivers that can be why weight comes back in a disease: none through a drug where no drug for it lowers weight."""
+    drivers = load_draw_weights()["driver"]
+    return tuple(name for name in drivers if _list_lowering(knowledge, disease) or not knowledge.drivers[name].through_drug)
+
+
+@lru_cache(maxsize=256)
+def _list_lowering(knowledge: Knowledge, disease: str) -> tuple[str, ...]:
+    """The drugs for a disease whose lack can bring weight back."""
+    number = knowledge.parameter
+    start_kg, least = number("levels_typical_bmi") * number("draw_height_f_m") ** 2, number("draw_drug_effect_least")
+    rows = [knowledge.drugs[name] for name in _list_indicated(knowledge, disease)]
+    return tuple(row.id for row in rows if derive_weight_loss(row, row.ladder, disease, start_kg, knowledge) >= least)
+
+
+def _list_drugs(knowledge: Knowledge, disease: str, driver: str) -> tuple[str, ...]:
+    """The drugs for a disease; only those that lower weight where the driver acts through the drug."""
+    indicated = _list_indicated(knowledge, disease)
+    return _list_lowering(knowledge, disease) or indicated if knowledge.drivers[driver].through_drug else indicated
 
 
 class _Days(NamedTuple):
@@ -165,7 +198,9 @@ def _draw_days(draws: _Draws, outcome: str) -> _Days:
     return _Days(index_day, course_end, draws.whole("reversal_week", first, last) if outcome == "regain" else None)
 
 
-def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, days: _Days, devices: tuple[str, ...]) -> Facts:
+def _draw_facts(
+    draws: _Draws, base: Facts, disease: str, driver: str, drugs: tuple[str, ...], days: _Days, devices: tuple[str, ...]
+) -> Facts:
     knowledge = draws.knowledge
     ages = int(knowledge.parameter("draw_age_low")), int(knowledge.parameter("draw_age_high"))
     person = draw_person(draws.case_id, disease, knowledge, draws.rng, ages=ages)
@@ -173,7 +208,7 @@ def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, days: _Da
     bmi = round(draws.between("bmi", "bmi_obesity" if disease == _OBESITY else "bmi"), 1)
     height = _draw_height(draws, sex)
     start = round(bmi * (height * height), 1)
-    drug, background = _draw_drug(draws, disease, person, bmi)
+    drug, background = _draw_drug(draws, disease, drugs, person, bmi)
     doses = _draw_doses(draws, drug, disease, days.index_day)
     return replace(
         base,
@@ -190,10 +225,9 @@ def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, days: _Da
     )
 
 
-def _draw_drug(draws: _Draws, disease: str, person: Person, bmi: float) -> tuple[Drug, tuple[str, ...]]:
-    """A drug indicated in the disease, and the background beside it; drawn again among the others while the patient forbids it."""
+def _draw_drug(draws: _Draws, disease: str, options: tuple[str, ...], person: Person, bmi: float) -> tuple[Drug, tuple[str, ...]]:
+    """One of some drugs, and the background beside it; drawn again among the others while the patient forbids it."""
     knowledge = draws.knowledge
-    options = _list_indicated(knowledge, disease)
     while True:
         name = draws.choose("drug", options)
         limits = Limits(known=(disease,), bmi=bmi, drugs=(name,), spares_course=True)
