@@ -191,3 +191,14 @@ def test_the_drug_does_not_tell_whether_weight_comes_back() -> None:
         drugs[case.controls.outcome][derive_weight_loss(row, row.ladder, case.facts.disease, 90.0, KNOWLEDGE) > LOWERS_LITTLE] += 1
     shares = [count[True] / count.total() for count in drugs.values()]
     assert abs(shares[0] - shares[1]) < 4 * (0.25 / 1500 * 2) ** 0.5
+
+
+def test_what_comes_back_seldom_passes_the_weight_it_began_with() -> None:
+    above = []
+    for case in drawn(replace(JOB, items=600)):
+        facts, controls = case.facts, case.controls
+        if controls.reversal_week is not None:
+            back = controls.regain_slope * (controls.course_end_day / 7 - controls.reversal_week)
+            above.append((facts.nadir_weight + back) / facts.start_weight - 1)
+    assert len(above) > 250
+    assert max(above) < 0.08 and sum(each > 0.05 for each in above) < 0.1 * len(above)

@@ -75,7 +75,7 @@ def _draw_ids(job: Job, n: int) -> list[str]:
 
 _FIELDS = (
     *("disease", "outcome", "driver", "index_day", "course_end", "reversal_week", "bmi", "drug", "dose_steps", "loss", "distractor_level"),
-    *("regain_slope", "adherence_low", "has_fault", "fault_week", "fault", "symptom_rate", "life_event_rate"),
+    *("regain_slope", "regained", "adherence_low", "has_fault", "fault_week", "fault", "symptom_rate", "life_event_rate"),
 )
 
 
@@ -141,7 +141,8 @@ def _draw_case(draws: _Draws, pins: Mapping[str, str], base: Case) -> Case:
     days = _draw_days(draws, outcome)
     devices = _draw_devices(draws, disease)
     facts = _draw_facts(draws, base.facts, disease, driver, _list_drugs(knowledge, disease, cause), days, devices)
-    return Case(draws.case_id, facts, _draw_controls(draws, base.controls, outcome, driver, days, devices), frozenset())
+    slope = _draw_slope(draws, facts, days)
+    return Case(draws.case_id, facts, _draw_controls(draws, base.controls, outcome, driver, days, devices, slope), frozenset())
 
 
 @lru_cache(maxsize=256)
@@ -294,7 +295,19 @@ def _draw_loss(draws: _Draws, start: float, of_drug: float, driver: str, days: _
     return start * (min(low, most) + (min(high, most) - min(low, most)) * draws.chance("loss"))
 
 
-def _draw_controls(draws: _Draws, base: Controls, outcome: str, driver: str, days: _Days, devices: tuple[str, ...]) -> Controls:
+def _draw_slope(draws: _Draws, facts: Facts, days: _Days) -> float:
+    """kg regained a week: as drawn, and less where the course is so long that much more than the loss would come back."""
+    slope = draws.between("regain_slope", "slope")
+    if days.reversal_week is not None:
+        lost = facts.start_weight - facts.nadir_weight
+        back = max(lost * draws.between("regained", "regained"), facts.start_weight * draws.between("regained", "regained_small"))
+        slope = min(slope, back / (days.course_end / 7 - days.reversal_week))
+    return round(slope, 2)
+
+
+def _draw_controls(
+    draws: _Draws, base: Controls, outcome: str, driver: str, days: _Days, devices: tuple[str, ...], slope: float
+) -> Controls:
     level = draws.choose("distractor_level")
     faults = _draw_noise(draws, days.index_day, devices)
     misses_doses = driver == _POOR or any(fault.kind == _GAP for fault in faults)
@@ -303,7 +316,7 @@ def _draw_controls(draws: _Draws, base: Controls, outcome: str, driver: str, day
         outcome="regain" if outcome == "regain" else "maintain",
         driver=driver,
         reversal_week=days.reversal_week,
-        regain_slope=round(draws.between("regain_slope", "slope"), 2),
+        regain_slope=slope,
         index_time_T=days.index_day,
         course_end_day=days.course_end,
         adherence_low=round(draws.between("adherence_low", "adherence_poor" if misses_doses else "adherence_steady"), 2),
