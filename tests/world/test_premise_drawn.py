@@ -13,6 +13,7 @@ from job_texts import KNOWLEDGE, read_text
 from clinworld.core.errors import JobError
 from clinworld.core.rng import Rng
 from clinworld.schema.job import Case, Job
+from clinworld.world.common_causes import load_weights
 from clinworld.world.draw import derive_weight_loss, draw_cases
 from clinworld.world.draw_mix import count_by_share
 from clinworld.world.premise import check_premise, derive_premise
@@ -202,3 +203,19 @@ def test_what_comes_back_seldom_passes_the_weight_it_began_with() -> None:
             above.append((facts.nadir_weight + back) / facts.start_weight - 1)
     assert len(above) > 250
     assert max(above) < 0.08 and sum(each > 0.05 for each in above) < 0.1 * len(above)
+
+
+def test_no_body_mass_index_and_no_height_piles_up_at_a_limit() -> None:
+    facts = [case.facts for case in drawn(replace(JOB, items=800))]
+    for obese in (True, False):
+        indexes = sorted(fact.bmi for fact in facts if (fact.disease == "obesity") is obese and fact.bmi is not None)
+        assert len(indexes) > 150 and indexes[-1] - indexes[0] > 14
+        assert indexes.count(indexes[0]) < 0.03 * len(indexes) > indexes.count(indexes[-1])
+        middle, mean = indexes[len(indexes) // 2], sum(indexes) / len(indexes)
+        assert mean > middle  # skewed to the right, as in people
+
+
+def test_body_mass_index_goes_with_the_levels_it_goes_with_in_people() -> None:
+    weights = load_weights(KNOWLEDGE, "between", "F")
+    together = {item: weights[item]["bmi"] for item in ("hdl_c", "triglycerides", "alt", "hba1c", "fasting_glucose")}
+    assert together["hdl_c"] < -0.15 and all(weight > 0.1 for item, weight in together.items() if item != "hdl_c")

@@ -5,7 +5,7 @@ drawn agrees by construction (days leave room for the reversal, the loss fits th
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, NamedTuple, cast
@@ -28,6 +28,7 @@ _GAP = "adherence_gap"
 _ALWAYS = ("smart_scale", "wearable")
 _CLINIC = "clinic_scale"
 _OBESITY = "obesity"
+_TRIES = 8
 _PRINTED_KG = 0.1  # weights are printed to this, and rounding may not take the loss over the limit
 
 
@@ -74,7 +75,7 @@ def _draw_ids(job: Job, n: int) -> list[str]:
 
 
 _FIELDS = (
-    *("disease", "outcome", "driver", "index_day", "course_end", "reversal_week", "bmi", "drug", "dose_steps", "loss", "distractor_level"),
+    *("disease", "outcome", "driver", "index_day", "course_end", "reversal_week", "drug", "dose_steps", "loss", "distractor_level"),
     *("regain_slope", "regained", "adherence_low", "has_fault", "fault_week", "fault", "symptom_rate", "life_event_rate"),
 )
 
@@ -110,6 +111,11 @@ class _Draws:
         """Uniform between the `_low` and `_high` rows of the parameter table."""
         low, high = self.knowledge.parameter(f"draw_{row}_low"), self.knowledge.parameter(f"draw_{row}_high")
         return low + (high - low) * self.chance(name)
+
+    def first_within(self, name: str, value: Callable[[float], float], low: float, high: float) -> float:
+        """The value of the first of some normals that lies within limits, so that none piles up at one; the nearer limit if none does."""
+        values = [value(normal) for normal in self.rng.at(self.case_id, "draw", name).normal(_TRIES).tolist()]
+        return next((each for each in values if low <= each <= high), min(max(values[0], low), high))
 
     def choose(self, kind: str, options: tuple[str, ...] | None = None) -> str:
         """One id by weight, among `options` when given; by the weights of followed patients where the kind has such."""
@@ -206,7 +212,7 @@ def _draw_facts(
     ages = int(knowledge.parameter("draw_age_low")), int(knowledge.parameter("draw_age_high"))
     person = draw_person(draws.case_id, disease, knowledge, draws.rng, ages=ages)
     sex: Literal["F", "M"] = "F" if person.sex == "F" else "M"
-    bmi = round(draws.between("bmi", "bmi_obesity" if disease == _OBESITY else "bmi"), 1)
+    bmi = _draw_bmi(draws, disease)
     height = _draw_height(draws, sex)
     start = round(bmi * (height * height), 1)
     drug, background = _draw_drug(draws, disease, drugs, person, bmi)
@@ -247,9 +253,17 @@ def _list_indicated(knowledge: Knowledge, disease: str) -> tuple[str, ...]:
 
 def _draw_height(draws: _Draws, sex: str) -> float:
     number = draws.knowledge.parameter
-    cut = number("draw_height_cut_sd")
-    mean = number("draw_height_f_m" if sex == "F" else "draw_height_m_m")
-    return mean + number("draw_height_sd_m") * min(cut, max(-cut, draws.rng.at(draws.case_id, "draw", "height").gauss()))
+    mean, sd = number("draw_height_f_m" if sex == "F" else "draw_height_m_m"), number("draw_height_sd_m")
+    cut = sd * number("draw_height_cut_sd")
+    return draws.first_within("height", lambda normal: mean + sd * normal, mean - cut, mean + cut)
+
+
+def _draw_bmi(draws: _Draws, disease: str) -> float:
+    """kg/m2 to one decimal: skewed as in people, and within what a patient with the disease has."""
+    number = draws.knowledge.parameter
+    median, sd = number(f"draw_bmi_median_{disease}"), number("draw_bmi_log_sd")
+    low = number("draw_bmi_obesity_low" if disease == _OBESITY else "draw_bmi_low")
+    return round(draws.first_within("bmi", lambda normal: median * math.exp(sd * normal), low, number("draw_bmi_high")), 1)
 
 
 def _draw_devices(draws: _Draws, disease: str) -> tuple[str, ...]:
