@@ -21,7 +21,7 @@ from clinworld.knowledge.rows import Analyte, FindingKind, Stream
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import FindingResult, Record
-from clinworld.world.condition_effects import Acting, acting_conditions, list_acting, push_levels
+from clinworld.world.condition_effects import Acting, acting_conditions, group_acting, push_levels
 from clinworld.world.condition_ramps import derive_ramps
 from clinworld.world.condition_sizes import Scale, load_scale
 from clinworld.world.course import HOME_PRESSURE
@@ -334,7 +334,7 @@ def _find_words(row: FindingKind, days: Sequence[int], patient: Examined) -> lis
     premise, knowledge = patient.premise, patient.knowledge
     number = knowledge.parameter
     drawn = patient.rng.at(premise.case_id, AREA, row.id)
-    acting = [each for each in list_acting(premise, knowledge) if each.push.item == row.id]
+    acting = group_acting(premise, knowledge).get(row.id, ())
     causes = [each for each in acting if each.push.sign > 0]
     is_denied = any(each.push.sign < 0 for each in acting)
     is_sensed = bool(causes) and drawn.chance(0) < number(f"finding.sensitivity.{row.kind}")
