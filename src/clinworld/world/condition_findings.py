@@ -21,7 +21,7 @@ from clinworld.knowledge.rows import Analyte, FindingKind, Stream
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import FindingResult, Record
-from clinworld.world.condition_effects import Acting, acting_conditions, list_acting, push_levels
+from clinworld.world.condition_effects import Acting, acting_conditions, group_acting, push_levels
 from clinworld.world.condition_ramps import derive_ramps
 from clinworld.world.condition_sizes import Scale, load_scale
 from clinworld.world.course import HOME_PRESSURE
@@ -84,7 +84,8 @@ def find_result(name: str, day: int, patient: Examined) -> FindingResult | Unava
     if charted is not None:
         return charted
     if isinstance(row, FindingKind):
-        return _find_numbers(row, np.array([day]), patient)[0] if row.is_numeric else _find_word(row, day, patient)
+        found = _find_numbers(row, np.array([day]), patient) if row.is_numeric else _find_words(row, (day,), patient)
+        return found[0]
     return _find_stream(row, day, patient) if isinstance(row, Stream) else _find_analyte(row, day, patient)
 
 
@@ -131,12 +132,14 @@ def _list_routine(knowledge: Knowledge) -> _Routine:
 
 
 def _find_on_days(name: str, days: Days, patient: Examined) -> Sequence[FindingResult | Unavailable]:
-    """`find_result` on some days; a number is found on all of them at once."""
+    """`find_result` on some days, ascending; a finding is looked for on all of them at once."""
     row, knowledge = patient.knowledge.items[name], patient.knowledge
     is_barred = patient.premise.patient.sex == "M" and f"finding.women_only.{name}" in knowledge.parameters
-    if is_barred or patient.record is not None or not isinstance(row, FindingKind) or not row.is_numeric:
+    if not len(days):
+        return ()
+    if is_barred or patient.record is not None or not isinstance(row, FindingKind):
         return [find_result(name, day, patient) for day in days.tolist()]
-    return _find_numbers(row, days, patient) if len(days) else ()
+    return _find_numbers(row, days, patient) if row.is_numeric else _find_words(row, days.tolist(), patient)
 
 
 def _find_charted(name: str, day: int, patient: Examined) -> FindingResult | None:
@@ -326,19 +329,21 @@ def _half(scale: Scale) -> float:
     return abs((scale.low if scale.high is None else scale.high) or 1.0) / 2.0
 
 
-def _find_word(row: FindingKind, day: int, patient: Examined) -> FindingResult:
+def _find_words(row: FindingKind, days: Sequence[int], patient: Examined) -> list[FindingResult]:
     """A finding that is there or not: by the conditions that show it, once they have come far enough, seen in most people but not all."""
     premise, knowledge = patient.premise, patient.knowledge
     number = knowledge.parameter
     drawn = patient.rng.at(premise.case_id, AREA, row.id)
-    acting = [each for each in list_acting(premise, knowledge) if each.push.item == row.id]
+    acting = group_acting(premise, knowledge).get(row.id, ())
     causes = [each for each in acting if each.push.sign > 0]
     is_denied = any(each.push.sign < 0 for each in acting)
-    if any(_has_come(each, day, patient) for each in causes) and drawn.chance(0) < number(f"finding.sensitivity.{row.kind}"):
-        return FindingResult(day, row.id, True, None, 0)
+    is_sensed = bool(causes) and drawn.chance(0) < number(f"finding.sensitivity.{row.kind}")
     # What a condition says is absent is absent; else few people have it for no reason.
     is_false_positive = not is_denied and drawn.chance(1) < number(f"finding.false_positive.{row.kind}")
-    return FindingResult(day, row.id, is_false_positive, None, 0)
+    return [
+        FindingResult(day, row.id, (is_sensed and any(_has_come(each, day, patient) for each in causes)) or is_false_positive, None, 0)
+        for day in days
+    ]
 
 
 def _has_come(each: Acting, day: int, patient: Examined) -> bool:

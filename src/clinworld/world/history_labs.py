@@ -47,9 +47,11 @@ class _Noise(NamedTuple):
 
 
 class _Places(NamedTuple):
-    # Names that have draws, and where among them stand those whose day varies, those measured and the items of the frame; where the varied
-    # stand in the frame, and the items with a diagnostic limit among the measured.
+    # Names that have draws, where these and those of groups are, and where among them stand those whose day varies, those measured and the
+    # items of the frame; where the varied stand in the frame, and the items with a diagnostic limit among the measured.
     drawn: tuple[str, ...]
+    addresses: tuple[tuple[str, ...], ...]
+    group_addresses: tuple[tuple[str, ...], ...]
     day: list[int]
     error: list[int]
     drift: list[int]
@@ -63,6 +65,8 @@ def _find_places(assays: Assays, items: PastItems) -> _Places:
     drawn = tuple(dict.fromkeys([*assays.within.needed, *measured, *items.names]))
     return _Places(
         drawn=drawn,
+        addresses=tuple(("history", "labs", name) for name in drawn),
+        group_addresses=tuple(("history", "lab_group", group) for group in assays.groups),
         day=[drawn.index(name) for name in assays.within.needed],
         error=[drawn.index(name) for name in measured],
         drift=[drawn.index(name) for name in items.names],
@@ -106,10 +110,10 @@ def observe_past_labs(
 def _draw_noise(case_id: str, assays: Assays, places: _Places, n: int, rng: Rng) -> _Noise:
     """Noise by visit counted back from day 0, so that a longer record changes none of it; returned with the oldest visit first."""
     groups = len(assays.groups)
-    by_group = rng.first_words(case_id, [("history", "lab_group", group) for group in assays.groups], n)
-    by_row = rng.first_words(case_id, [("history", "labs", name) for name in places.drawn], 3 * n)
+    by_group = rng.first_words(case_id, places.group_addresses, n)
+    by_row = rng.first_words(case_id, places.addresses, 3 * n)
     # How often a person has a group drawn is the same as in the course.
-    person = rng.first_words(case_id, [("lab_group", group) for group in assays.groups], 1)
+    person = rng.first_words(case_id, assays.group_addresses, 1)
     normals = words_to_normal(np.concatenate([person.ravel(), by_row.ravel()]))
     of_row = normals[groups:].reshape(len(places.drawn), n, 3)
     return _Noise(

@@ -44,6 +44,9 @@ class PastItems:
     usual: FirstLevels
     at: Mapping[str, int]
     usual_in_unit: Sequence[float]
+    first_is_log: NDArray[np.bool_]
+    usual_is_log: NDArray[np.bool_]
+    first_sd: Reals
     limited: Rows
     limit_of: tuple[str, ...]
     limit: Reals
@@ -122,17 +125,27 @@ def _load_items(knowledge: Knowledge, conditions: tuple[str, ...], devices: tupl
     if conditions:
         items = _load_items(knowledge, (), devices, sex)
         first = load_first_levels(knowledge, conditions, items.names, sex, 0.0)  # analytes start alike at every age
-        return replace(items, first=first, most=_find_most(knowledge, first, items.usual))
+        return replace(
+            items,
+            first=first,
+            first_is_log=first.is_log[:, None],
+            first_sd=np.maximum(first.sd, _TINY),
+            most=_find_most(knowledge, first, items.usual),
+        )
     names = list_reported_analytes(knowledge, devices)
     rows = [knowledge.analytes[name] for name in names]
     usual = load_first_levels(knowledge, (), names, sex, 0.0)
+    is_log = usual.is_log[:, None]
     between = [knowledge.parameter("history_drift_unknown_pct") if row.cv_between_pct is None else row.cv_between_pct for row in rows]
     return PastItems(
         names=names,
         first=usual,
         usual=usual,
         at={name: i for i, name in enumerate(names)},
-        usual_in_unit=_in_unit(usual.mean, usual.is_log)[:, 0].tolist(),
+        usual_in_unit=_in_unit(usual.mean, is_log)[:, 0].tolist(),
+        first_is_log=is_log,
+        usual_is_log=is_log,
+        first_sd=np.maximum(usual.sd, _TINY),
         limited=np.array([i for i, row in enumerate(rows) if row.diagnostic_high is not None], dtype=np.int64),
         limit_of=tuple(row.diagnostic_of for row in rows if row.diagnostic_high is not None),
         limit=_column([row.diagnostic_high for row in rows if row.diagnostic_high is not None]),
@@ -144,13 +157,13 @@ def _load_items(knowledge: Knowledge, conditions: tuple[str, ...], devices: tupl
 
 
 def _find_most(knowledge: Knowledge, first: FirstLevels, usual: FirstLevels) -> Reals:
-    high = np.maximum(*(_in_unit(each.high, each.is_log) for each in (first, usual)))
+    high = np.maximum(*(_in_unit(each.high, each.is_log[:, None]) for each in (first, usual)))
     return np.asarray(knowledge.parameter("history_untreated_room") * high)
 
 
 def _in_unit(values: Reals, is_log: NDArray[np.bool_]) -> Reals:
     # What a skewed analyte has on the log scale, in its unit.
-    return np.where(is_log[:, None], np.exp(np.where(is_log[:, None], values, 0.0)), values)
+    return np.where(is_log, np.exp(np.where(is_log, values, 0.0)), values)
 
 
 def _column(values: Sequence[float]) -> Reals:
@@ -180,10 +193,10 @@ def find_day_zero(premise: Premise, course: Course, frame: PastFrame, knowledge:
         bmi = find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge)
         first = level.copy()
         first[rows] = draw_first_levels(premise.case_id, part, bmi, rng)
-    on_scale = np.where(items.first.is_log[:, None], np.log(first), first)
-    place = (on_scale - items.first.mean) / np.maximum(items.first.sd, _TINY)
+    on_scale = np.where(items.first_is_log, np.log(first), first)
+    place = (on_scale - items.first.mean) / items.first_sd
     usual = np.minimum(np.maximum(items.usual.mean + items.usual.sd * place, items.usual.low), items.usual.high)
-    usual = np.where(frame.by_finding, first, _in_unit(usual, items.usual.is_log))
+    usual = np.where(frame.by_finding, first, _in_unit(usual, items.usual_is_log))
     documented, shown = level, None
     if premise.presenting is not None and premise.presenting.onset_day < 0:
         # The same person without what shows itself: pushed by the documented conditions alone, on day 0.

@@ -35,6 +35,7 @@ class FirstLevels(NamedTuple):
 
     names: tuple[str, ...]
     mixture: Mixture
+    addresses: tuple[tuple[str, str], ...]  # of the normals the mixture needs
     is_shift: NDArray[np.bool_]
     is_log: NDArray[np.bool_]
     mean: Reals
@@ -88,6 +89,7 @@ def load_first_levels(knowledge: Knowledge, conditions: tuple[str, ...], names: 
     return FirstLevels(
         names=names,
         mixture=kind.mixture,
+        addresses=kind.addresses,
         is_shift=kind.is_shift,
         is_log=kind.is_log,
         mean=columns[:, 0],
@@ -107,6 +109,7 @@ class _Kind(NamedTuple):
     told_by: list[tuple[str, ...]]
     ageing: list[int]
     mixture: Mixture
+    addresses: tuple[tuple[str, str], ...]
     is_shift: NDArray[np.bool_]
     is_log: NDArray[np.bool_]
     per_bmi: Reals
@@ -119,11 +122,13 @@ def _load_kind(knowledge: Knowledge, telling: tuple[str, ...], names: tuple[str,
     told = {each: _list_told(knowledge, each) for each in telling}
     told_by = [tuple(each for each in telling if name in told[each]) for name in names]
     firsts = [_find_first(knowledge, name, told, sex, 0.0) for name, told in zip(names, told_by, strict=True)]
+    mixture = load_mixture(knowledge, "between", names, sex)
     return _Kind(
         columns=np.array(firsts, dtype=np.float64).reshape(-1, 4, 1),
         told_by=told_by,
         ageing=[i for i, row in enumerate(rows) if isinstance(row, Stream) and row.per_year_over_40],
-        mixture=load_mixture(knowledge, "between", names, sex),
+        mixture=mixture,
+        addresses=tuple(("levels", name) for name in mixture.needed),
         is_shift=np.array([_is_shift(row, written) for row in rows], dtype=np.bool_),
         is_log=np.array(is_log, dtype=np.bool_),
         per_bmi=column([row.per_bmi_over_25 if isinstance(row, Stream) else 0.0 for row in rows]),
@@ -286,7 +291,7 @@ def _usual_log_level(row: Analyte, ref_low: float | None, high: float, knowledge
 def draw_first_levels(case_id: str, first: FirstLevels, bmi: float, rng: Rng) -> Reals:
     """True levels on day 0, [item, 1]; 0 for shifts. Levels go together between people as the table of correlations says."""
     needed = first.mixture.needed
-    normals = words_to_normal(rng.first_words(case_id, [("levels", name) for name in needed], 1))
+    normals = words_to_normal(rng.first_words(case_id, first.addresses, 1))
     if BODY_MASS_INDEX in needed:
         given = (bmi - first.typical_bmi) / first.bmi_sd
         normals[needed.index(BODY_MASS_INDEX)] = min(max(given, -first.bmi_most_sd), first.bmi_most_sd)

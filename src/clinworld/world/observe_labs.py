@@ -69,10 +69,10 @@ def observe_laboratory(
         return ObservedLabs(())
     slots = visits // int(knowledge.parameter("visit_slot_days"))
     n = int(slots[-1]) + 1
-    by_group = rng.first_words(premise.case_id, [("lab_group", group) for group in assays.groups], n + 1)
+    by_group = rng.first_words(premise.case_id, assays.group_addresses, n + 1)
     person, chance = words_to_normal(by_group[:, :1]), words_to_uniform(by_group[:, 1:][:, slots])
     is_drawn = _draw_groups(premise, assays, visits, person, chance, knowledge)
-    words = rng.first_words(premise.case_id, [("labs", name) for name in assays.drawn], n)[:, slots]
+    words = rng.first_words(premise.case_id, assays.addresses, n)[:, slots]
     # A word makes two normals: the high half the day's variation, the low half the error; either half is finer than any result.
     normals = words_to_normal(words[: len(assays.within.needed)])
     errors = words_to_normal((words << _HALF | words >> _HALF)[assays.errors_at])
