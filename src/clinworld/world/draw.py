@@ -279,7 +279,7 @@ def _load_device_chances(knowledge: Knowledge, disease: str) -> tuple[tuple[str,
     followed |= {knowledge.analytes[name].group for name in followed if name in knowledge.analytes}
     reporting = {name for name, row in knowledge.devices.items() if name != _CLINIC and not followed.isdisjoint(row.reports)}
     of_disease = knowledge.parameter("draw_p_device_of_disease")
-    return tuple((device, of_disease if device in reporting else p) for device, p in load_draw_weights()["device"].items())
+    return tuple((device, max(p, of_disease) if device in reporting else p) for device, p in load_draw_weights()["device"].items())
 
 
 def _draw_doses(draws: _Draws, drug: Drug, disease: str, index_day: int) -> tuple[float, ...]:
