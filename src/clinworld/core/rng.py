@@ -7,7 +7,7 @@ the case and placed by the rest of the path; the transforms are our own, so no N
 import hashlib
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, TypeVar
@@ -145,6 +145,14 @@ class _Turn:
         self._philox.state = self._state
         return self._philox
 
+    def first_words(self, key: State, paths: Iterable[tuple[str | int, ...]], n: int | None) -> Iterator[Any]:
+        """What the generator draws first at each of some addresses of a case: a word, or `n` of them."""
+        philox, state, inner = self._philox, self._state, self._inner
+        for path in paths:
+            inner["key"], inner["counter"] = key, _place(path)
+            philox.state = state
+            yield philox.random_raw(n)
+
 
 class Series:
     """The draws at one address. Element i is the same however many are asked for."""
@@ -177,7 +185,8 @@ class Series:
         philox = self._turn.to(self._key, self._place, block)
         for _ in range(offset):
             philox.random_raw()
-        return int(philox.random_raw())
+        word: int = philox.random_raw()
+        return word
 
     def gauss(self, index: int = 0) -> float:
         """One standard normal."""
@@ -200,22 +209,29 @@ class Series:
 class Rng:
     """All randomness of one seed; `at` names a series by case id and a path of words. One instance a thread."""
 
-    __slots__ = ("_turn", "seed")
+    __slots__ = ("_case_id", "_key", "_turn", "seed")
 
     def __init__(self, seed: str | int) -> None:
         self.seed = str(seed)
         self._turn = _Turn()
+        self._case_id, self._key = "", _key(self.seed, "")
 
     def at(self, case_id: str, *path: str | int) -> Series:
         """The series at an address; equal addresses give equal series."""
-        return Series(self._turn, _key(self.seed, case_id), _place(path))
+        return Series(self._turn, self._key_of(case_id), _place(path))
 
     def first_words(self, case_id: str, paths: Sequence[tuple[str | int, ...]], n: int) -> Words:
         """The first `n` words of several series of a case, [path, word]: those `at` gives one by one, for less."""
-        turn, key = self._turn, _key(self.seed, case_id)
+        key = self._key_of(case_id)
         if n == 1:
-            return np.array([turn.to(key, _place(path), 0).random_raw() for path in paths], dtype=np.uint64).reshape(-1, 1)
+            return np.array(list(self._turn.first_words(key, paths, None)), dtype=np.uint64).reshape(-1, 1)
         words = np.empty((len(paths), n), dtype=np.uint64)
-        for row, path in zip(words, paths, strict=True):
-            row[:] = turn.to(key, _place(path), 0).random_raw(n)
+        for place, drawn in enumerate(self._turn.first_words(key, paths, n)):
+            words[place] = drawn
         return words
+
+    def _key_of(self, case_id: str) -> State:
+        # Mostly one case is asked for many times in a row.
+        if case_id != self._case_id:
+            self._case_id, self._key = case_id, _key(self.seed, case_id)
+        return self._key
