@@ -24,6 +24,11 @@ from clinworld.schema.premise import Premise
 Flags = NDArray[np.bool_]
 
 DENSITY = "event_density_mismatch"
+_FINALISER = (  # splitmix64: (shift, factor)
+    (np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
+    (np.uint64(27), np.uint64(0x94D049BB133111EB)),
+    (np.uint64(31), np.uint64(1)),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,10 +247,13 @@ def _slot_keys(pool: EventPool, series: Series, n: int, places: NDArray[np.int64
 def _mix_keys(pool: EventPool, words: Words, places: NDArray[np.int64]) -> NDArray[np.float64]:
     # One addressed word a slot, mixed with each row's own digest: as many independent draws as slots × rows for the price of one address.
     mixed = words[:, None] ^ pool.marks[places]
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64 finaliser
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    uniform = words_to_uniform(mixed ^ (mixed >> np.uint64(31)))
-    keys: NDArray[np.float64] = np.log(uniform + 2.0**-54) * pool.per_weight[places]
+    for shift, factor in _FINALISER:
+        mixed ^= mixed >> shift
+        mixed *= factor
+    keys = words_to_uniform(mixed)
+    keys += 2.0**-54
+    np.log(keys, out=keys)
+    keys *= pool.per_weight[places]
     return keys
 
 
