@@ -27,7 +27,12 @@ _FIRST_CELL = (1021 - (_OCTAVES - 1)) * _CELLS  # 1021: exponent field of a floa
 
 State = tuple[int, ...]  # words of the generator's state: plain whole numbers are set much faster than an array's
 
-_LAST_BITS, _TO_SIGN = np.uint64(11), np.uint64(63)
+# Constants in the arithmetic of whole arrays are arrays too: NumPy takes as long to make one of a number as to use it.
+_LAST_BITS, _TO_SIGN = np.array(11, dtype=np.uint64), np.array(63, dtype=np.uint64)
+_HALF, _UNIT = np.array(0.5), np.array(2.0**-53)
+_TO_CELL, _PLACE_MASK = np.array(_PLACE_BITS, dtype=np.int64), np.array((1 << _PLACE_BITS) - 1, dtype=np.int64)
+_FIRST_SCALED_CELL = np.array(_FIRST_CELL + (_TAIL_BITS - 1) * _CELLS, dtype=np.int64)
+
 _NO_BUFFER = (0, 0, 0, 0)
 _FEW = 8  # words up to which one by one is faster than all at once
 _AS_FLOAT, _AS_BITS = struct.Struct("<d"), struct.Struct("<q")
@@ -74,7 +79,7 @@ def _normal_table() -> tuple[Reals, Reals]:
 def words_to_uniform(words: Words) -> Reals:
     """Uniform on [0, 1) with 53 bits."""
     uniform: Reals = (words >> _LAST_BITS).astype(np.float64)
-    uniform *= 2.0**-53
+    uniform *= _UNIT
     return uniform
 
 
@@ -110,12 +115,12 @@ def words_to_normal(words: Words) -> Reals:
         return np.array([_word_to_normal(word) for word in words.tolist()], dtype=np.float64)
     value, slope = _scaled_table()
     tail = (words >> _LAST_BITS).astype(np.float64)
-    tail += 0.5  # 2**54 times the tail, which lies in (0, 0.5]
+    tail += _HALF  # 2**54 times the tail, which lies in (0, 0.5]
     # A float holds octave, cell and place in the cell one after the other: exponent, first bits and last bits of the mantissa.
     bits = tail.view(np.int64)
-    cell = bits >> _PLACE_BITS
-    cell -= _FIRST_CELL + (_TAIL_BITS - 1) * _CELLS
-    bits &= (1 << _PLACE_BITS) - 1
+    cell = bits >> _TO_CELL
+    cell -= _FIRST_SCALED_CELL
+    bits &= _PLACE_MASK
     normals = bits.astype(np.float64)
     normals *= slope.take(cell)
     normals += value.take(cell)

@@ -24,11 +24,7 @@ from clinworld.schema.premise import Premise
 Flags = NDArray[np.bool_]
 
 DENSITY = "event_density_mismatch"
-_FINALISER = (  # splitmix64: (shift, factor)
-    (np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
-    (np.uint64(27), np.uint64(0x94D049BB133111EB)),
-    (np.uint64(31), np.uint64(1)),
-)
+_FINALISER = np.array([(30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)], dtype=np.uint64)  # splitmix64: (shift, factor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,7 +243,7 @@ def _slot_keys(pool: EventPool, series: Series, n: int, places: NDArray[np.int64
 def _mix_keys(pool: EventPool, words: Words, places: NDArray[np.int64]) -> NDArray[np.float64]:
     # One addressed word a slot, mixed with each row's own digest: as many independent draws as slots × rows for the price of one address.
     mixed = words[:, None] ^ pool.marks[places]
-    for shift, factor in _FINALISER:
+    for shift, factor in _FINALISER[:, :, None]:
         mixed ^= mixed >> shift
         mixed *= factor
     keys = words_to_uniform(mixed)
