@@ -127,8 +127,12 @@ def count_denied(pool: EventPool, axes: Iterable[str]) -> int:
 
 
 class Slots(NamedTuple):
-    """Slots to fill from the rows flagged in `wanted`, which stand at `places`: the key of each row in each slot [slot, place]."""
+    """Slots to fill from the rows flagged in `wanted`, which stand at `places`: the key of each row in each slot [slot, place].
 
+    `declared` counts the slots that were asked for, those left out too.
+    """
+
+    declared: int
     wanted: Flags
     places: NDArray[np.int64]
     keys: NDArray[np.float64]
@@ -139,7 +143,7 @@ def list_slots(pool: EventPool, wanted: Flags, words: Sequence[Words]) -> list[S
     places = wanted.nonzero()[0]
     keys = _mix_keys(pool, np.concatenate(words), places)
     ends = accumulate(len(each) for each in words)
-    return [Slots(wanted, places, keys[end - len(each) : end]) for each, end in zip(words, ends, strict=True)]
+    return [Slots(len(each), wanted, places, keys[end - len(each) : end]) for each, end in zip(words, ends, strict=True)]
 
 
 @dataclass(slots=True)
@@ -164,12 +168,15 @@ class EventDraw:
 
         Raises PremiseConflict when the rows run out, or a slot fails its checks more often than the redraw limit.
         """
-        return self.fill(*list_slots(self.pool, self.admitted & kinds, [series.words(n)[skip:]])) if skip < n else []
+        if skip >= n:
+            return []
+        (slots,) = list_slots(self.pool, self.admitted & kinds, [series.words(n)[skip:]])
+        return self.fill(slots._replace(declared=n))
 
     def fill(self, slots: Slots) -> list[int]:
         """Row numbers for the slots. Raises as `draw` does."""
-        n, places = len(slots.keys), slots.places
-        if not n:
+        n, places = slots.declared, slots.places
+        if not len(slots.keys):
             return []
         if not len(places):
             raise self._too_few(n, slots.wanted, "")

@@ -134,6 +134,8 @@ def _chart_daily(daily: DailyValues, weigh_ins: Days, knowledge: Knowledge) -> d
 def _count_repeats(home: HomeScale, faults: tuple[ChartFault, ...]) -> int:
     """Repeated readings that neither are nor repeat a reading with a fault."""
     touched = {day for fault in faults if fault.series == HOME_SCALE for day in fault.days}
+    if not touched:
+        return len(home.repeats)
     return sum(
         day not in touched and source not in touched for day, source in zip(home.repeats.tolist(), home.copied.tolist(), strict=True)
     )
