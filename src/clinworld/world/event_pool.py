@@ -24,6 +24,7 @@ from clinworld.schema.premise import Premise
 Flags = NDArray[np.bool_]
 
 DENSITY = "event_density_mismatch"
+_FINALISER = np.array([(30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)], dtype=np.uint64)  # splitmix64: (shift, factor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,8 +127,12 @@ def count_denied(pool: EventPool, axes: Iterable[str]) -> int:
 
 
 class Slots(NamedTuple):
-    """Slots to fill from the rows flagged in `wanted`, which stand at `places`: the key of each row in each slot [slot, place]."""
+    """Slots to fill from the rows flagged in `wanted`, which stand at `places`: the key of each row in each slot [slot, place].
 
+    `declared` counts the slots that were asked for, those left out too.
+    """
+
+    declared: int
     wanted: Flags
     places: NDArray[np.int64]
     keys: NDArray[np.float64]
@@ -138,7 +143,7 @@ def list_slots(pool: EventPool, wanted: Flags, words: Sequence[Words]) -> list[S
     places = wanted.nonzero()[0]
     keys = _mix_keys(pool, np.concatenate(words), places)
     ends = accumulate(len(each) for each in words)
-    return [Slots(wanted, places, keys[end - len(each) : end]) for each, end in zip(words, ends, strict=True)]
+    return [Slots(len(each), wanted, places, keys[end - len(each) : end]) for each, end in zip(words, ends, strict=True)]
 
 
 @dataclass(slots=True)
@@ -163,12 +168,15 @@ class EventDraw:
 
         Raises PremiseConflict when the rows run out, or a slot fails its checks more often than the redraw limit.
         """
-        return self.fill(*list_slots(self.pool, self.admitted & kinds, [series.words(n)[skip:]])) if skip < n else []
+        if skip >= n:
+            return []
+        (slots,) = list_slots(self.pool, self.admitted & kinds, [series.words(n)[skip:]])
+        return self.fill(slots._replace(declared=n))
 
     def fill(self, slots: Slots) -> list[int]:
         """Row numbers for the slots. Raises as `draw` does."""
-        n, places = len(slots.keys), slots.places
-        if not n:
+        n, places = slots.declared, slots.places
+        if not len(slots.keys):
             return []
         if not len(places):
             raise self._too_few(n, slots.wanted, "")
@@ -242,10 +250,13 @@ def _slot_keys(pool: EventPool, series: Series, n: int, places: NDArray[np.int64
 def _mix_keys(pool: EventPool, words: Words, places: NDArray[np.int64]) -> NDArray[np.float64]:
     # One addressed word a slot, mixed with each row's own digest: as many independent draws as slots × rows for the price of one address.
     mixed = words[:, None] ^ pool.marks[places]
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64 finaliser
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    uniform = words_to_uniform(mixed ^ (mixed >> np.uint64(31)))
-    keys: NDArray[np.float64] = np.log(uniform + 2.0**-54) * pool.per_weight[places]
+    for shift, factor in _FINALISER[:, :, None]:
+        mixed ^= mixed >> shift
+        mixed *= factor
+    keys = words_to_uniform(mixed)
+    keys += 2.0**-54
+    np.log(keys, out=keys)
+    keys *= pool.per_weight[places]
     return keys
 
 
