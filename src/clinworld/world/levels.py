@@ -249,7 +249,7 @@ def fit_level_to_sex(level: Level, row: Analyte | Stream, sex: str) -> Level:
 
 
 def _rises_with_age(row: Analyte, knowledge: Knowledge) -> bool:
-    return f"levels_per_year_over_40_{row.id}" in knowledge.parameters
+    return f"levels_per_year_{row.id}" in knowledge.parameters
 
 
 def let_age(
@@ -262,7 +262,8 @@ def let_age(
     high = row.ref_high_m if sex == "M" else row.ref_high_f
     if not _rises_with_age(row, knowledge) or (high is not None and first[0] > high):
         return first
-    factor = 1.0 + knowledge.parameter(f"levels_per_year_over_40_{row.id}") / 100.0 * max(age_years - 40.0, 0.0)
+    typical = knowledge.parameter("levels_typical_age_years")
+    factor = 1.0 + knowledge.parameter(f"levels_per_year_{row.id}") / 100.0 * max(age_years - typical, 0.0)
     mean, sd, least, most = (factor * each for each in first)
     most = min(most, _find_most_undiagnosed(knowledge, row.id, sex, age_years))
     return min(mean, most), sd, min(least, most), most
