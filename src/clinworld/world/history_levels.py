@@ -87,7 +87,7 @@ class DayZero(NamedTuple):
 @lru_cache(maxsize=4096)
 def load_past_frame(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str, age_years: float) -> PastFrame:
     """The frame of a kind of patient; its items are the analytes with a true level, in table order."""
-    items, shares = _load_items(knowledge, list_telling(knowledge, conditions), devices, sex), _load_shares(knowledge)
+    items, shares = _load_items(knowledge, list_telling(knowledge, conditions), devices, sex, age_years), _load_shares(knowledge)
     mover, by_finding, share = [_NONE] * len(items.names), [False] * len(items.names), [shares[_UNWRITTEN]] * len(items.names)
     # The condition whose written level lies farthest from usual, the first on a tie; else the first with a finding that moves the item.
     for push in reversed(list_documented(knowledge, conditions, sex, age_years)):
@@ -121,10 +121,10 @@ def _load_shares(knowledge: Knowledge) -> Mapping[str, float]:
 
 
 @lru_cache(maxsize=2048)
-def _load_items(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str) -> PastItems:
+def _load_items(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str, age_years: float) -> PastItems:
     if conditions:
-        items = _load_items(knowledge, (), devices, sex)
-        first = load_first_levels(knowledge, conditions, items.names, sex, 0.0)  # analytes start alike at every age
+        items = _load_items(knowledge, (), devices, sex, age_years)
+        first = load_first_levels(knowledge, conditions, items.names, sex, age_years)
         return replace(
             items,
             first=first,
@@ -134,7 +134,7 @@ def _load_items(knowledge: Knowledge, conditions: tuple[str, ...], devices: tupl
         )
     names = list_reported_analytes(knowledge, devices)
     rows = [knowledge.analytes[name] for name in names]
-    usual = load_first_levels(knowledge, (), names, sex, 0.0)
+    usual = load_first_levels(knowledge, (), names, sex, age_years)
     is_log = usual.is_log[:, None]
     between = [knowledge.parameter("history_drift_unknown_pct") if row.cv_between_pct is None else row.cv_between_pct for row in rows]
     return PastItems(
