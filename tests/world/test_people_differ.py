@@ -206,7 +206,8 @@ def test_pressure_in_the_office_is_that_at_home_and_a_part_of_the_person() -> No
     both = np.concatenate([known, unknown], axis=1)
     assert 0.55 < np.corrcoef(both)[0, 1] < 0.85 and known[1].mean() > unknown[1].mean() + 12
     assert unknown[1].max() < 140 and min(known[1].min(), unknown[1].min()) > 95
-    alike = with_rows("parameters", replace(KNOWLEDGE.parameters["finding.office_person_sd"], value=0.01))
+    names = ("finding.office_person_sd", "finding.office_person_sd_known")
+    alike = with_rows("parameters", *(replace(KNOWLEDGE.parameters[name], value=0.01) for name in names))
     same = np.concatenate([office_beside_home(alike, disease="hypertension"), office_beside_home(alike)], axis=1)
     assert np.corrcoef(same)[0, 1] > 0.93
 
@@ -238,6 +239,11 @@ def test_active_energy_follows_steps_and_the_weight_that_they_move() -> None:
         assert (burn[steps > 2000] / steps[steps > 2000]).max() < 0.15 and burn[steps < 500].max(initial=0.0) < 100
         per_step.append(burn.sum() / steps.sum())
     assert per_step[0] == pytest.approx(0.033, rel=0.1) and per_step[1] == pytest.approx(0.066, rel=0.1)
+
+
+def test_heart_rate_variability_falls_with_age_by_a_slope_without_a_step() -> None:
+    means = np.array([charted_mean("hrv_rmssd", n=8, age_low=age, age_high=age + 4) for age in range(40, 75, 5)])
+    assert np.allclose(means[1:] / means[:-1], np.exp(-0.08), atol=0.03)
 
 
 def test_nobody_sleeps_for_minutes() -> None:

@@ -318,11 +318,11 @@ def _draw_office_part(row: FindingKind, level: float, patient: Examined) -> floa
     Nobody's pressure in the office would diagnose what is not known, nor alarm.
     """
     premise, number, step = patient.premise, patient.knowledge.parameter, 10.0 ** -(row.decimals or 0)
-    sd, noise = number("finding.office_person_sd"), number("finding.office_sd")
-    known = (premise.patient.disease, *premise.patient.comorbidities)
-    low = min((row.ref_low or 0.0) + number("finding.office_from_alarm_sd") * noise, level)
+    known = patient.knowledge.streams[_HOME].diagnostic_of in (premise.patient.disease, *premise.patient.comorbidities)
+    sd = number("finding.office_person_sd_known" if known else "finding.office_person_sd")
+    low = min((row.ref_low or 0.0) + number("finding.office_from_alarm_sd") * number("finding.office_sd"), level)
     high = level + number("levels_person_cut_sd") * sd
-    if row.cut is not None and patient.knowledge.streams[_HOME].diagnostic_of not in known:
+    if row.cut is not None and not known:
         high = max(number("levels_undiagnosed_share") * row.cut, low + step)
     normal = patient.rng.at(premise.case_id, AREA, row.id, "person").normal(1)
     return float(squeeze(normal, *(np.array([each]) for each in (level, sd, low, high)))[0]) - level
