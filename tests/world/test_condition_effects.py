@@ -174,6 +174,14 @@ def test_a_trajectory_is_a_share_of_the_full_size_and_stands_high_on_the_index_d
     assert ramp[ill.index_day] >= 0.5
 
 
+def test_a_cold_is_over_within_a_week_of_its_telling_as_no_other_acute_illness_is() -> None:
+    for condition, is_brief in (("viral_urti", True), ("cap", False)):
+        ill, _ = present(condition)
+        ramp = derive_ramps([(condition, "episodic", False)], ill, KNOWLEDGE, RNG)[(condition, "episodic", False)]
+        after = ramp[ill.index_day : ill.index_day + 60]
+        assert (np.count_nonzero(after > 0.1) <= 7) == is_brief and after.max() > 0.9
+
+
 def test_an_acute_episode_fades_and_a_lasting_one_comes_back() -> None:
     (acute, _), (lasting, _) = present("pe", 7), present("hypothyroidism", 7)
     fading = derive_ramps([("pe", "episodic", False)], acute, KNOWLEDGE, RNG)["pe", "episodic", False]

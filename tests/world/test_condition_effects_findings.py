@@ -125,10 +125,13 @@ def test_what_is_charted_is_repeated_as_charted() -> None:
 
 
 def test_pressure_in_the_office_follows_that_at_home() -> None:
-    known, unknown = make_premise(disease="hypertension"), make_premise(disease="")
-    high, usual = (find_result("office_sbp", 3, examine(premise)) for premise in (known, unknown))
-    assert isinstance(high, FindingResult) and isinstance(usual, FindingResult)
-    assert high.is_positive and (high.ticks or 0) > (usual.ticks or 0)
+    higher = []
+    for number in range(30):
+        known, unknown = (make_premise(case_id=f"office-{number}", disease=disease) for disease in ("hypertension", ""))
+        high, usual = (find_result("office_sbp", 3, examine(premise)) for premise in (known, unknown))
+        assert isinstance(high, FindingResult) and isinstance(usual, FindingResult)
+        higher.append((high.is_positive, (high.ticks or 0) > (usual.ticks or 0)))
+    assert np.mean([is_positive for is_positive, _ in higher]) > 0.7 and np.mean([is_over for _, is_over in higher]) > 0.9
 
 
 def test_a_test_without_a_device_or_for_the_other_sex_is_unavailable() -> None:

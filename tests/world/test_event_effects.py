@@ -161,6 +161,14 @@ def test_events_move_neither_weight_nor_doses_nor_the_diaries_that_show_a_driver
         assert evidence and all(np.array_equal(course.levels[name], plain.levels[name]) for name in evidence)
 
 
+def test_no_ordinary_event_is_an_illness_to_the_heart() -> None:
+    moves_heart = [row for row in ROWS if row.item == "resting_hr"]
+    assert moves_heart and all(row.lasts_days + row.fade_days <= 7 and row.cap <= 8 for row in moves_heart)
+    cold = [ToldEvent(DAY, "fuzzy_head_cold")]
+    moved = np.flatnonzero(derive_event_effects(cold, DAYS, "F", KNOWLEDGE)["resting_hr"])
+    assert 3 <= len(moved) <= 7
+
+
 def test_only_events_of_the_table_act() -> None:
     note = observe_notes(busy(0), KNOWLEDGE, RNG).notes[0]
     notes = [Note(f"E{n}", n, note.source, note.text, None) for n in range(4)]

@@ -11,8 +11,12 @@ from observe_case import make_premise as make_observed
 
 from clinworld.core.errors import KnowledgeError
 from clinworld.core.rng import Rng
+from clinworld.knowledge.check_numbers import check_diagnostic_limits
+from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Level
 from clinworld.schema.premise import Premise
+from clinworld.schema.record import FindingResult
+from clinworld.world.condition_findings import Examined, find_result
 from clinworld.world.course import build_course
 from clinworld.world.formulas import calculate_egfr, derive_body_fat_line, find_body_mass_index
 from clinworld.world.levels import fit_level_to_sex, let_age
@@ -174,3 +178,121 @@ def test_a_level_that_a_kidney_disease_sets_does_not_rise_with_age() -> None:
     assert let_age(ill, row, "M", 72.0, KNOWLEDGE) == ill
     assert let_age(usual, row, "M", 72.0, KNOWLEDGE)[0] > 80.0 and let_age(usual, row, "M", 38.0, KNOWLEDGE) == usual
     assert let_age(usual, KNOWLEDGE.analytes["alt"], "M", 72.0, KNOWLEDGE) == usual
+
+
+def charted(name: str, premises: list[Premise], knowledge: Knowledge = KNOWLEDGE) -> list[np.ndarray]:
+    return [find(observe(one, course=build_course(one, knowledge, RNG), knowledge=knowledge), name).values() for one in premises]
+
+
+def worn(n: int, **changes: Any) -> list[Premise]:
+    devices = ("bp_cuff", "wearable", "lab_panel")
+    usual = {"devices": devices, "course_end_day": 140, "reversal_day": None, **PLAIN}
+    return [make_premise(case_id=f"W-{i}", **{**usual, **changes}) for i in range(n)]
+
+
+def pulses_beside_heart_rates(knowledge: Knowledge) -> tuple[float, np.ndarray]:
+    """(correlation between people, how far the mean pulse at the cuff lies above the mean resting heart rate of each)."""
+    people = worn(60)
+    heart, pulse = ([values.mean() for values in charted(name, people, knowledge)] for name in ("resting_hr", "pulse_bp_cuff"))
+    return float(np.corrcoef(heart, pulse)[0, 1]), np.array(pulse) - heart
+
+
+def test_a_pulse_at_the_cuff_goes_with_the_resting_heart_rate_of_the_person_and_lies_a_little_above_it() -> None:
+    r, above = pulses_beside_heart_rates(KNOWLEDGE)
+    assert r > 0.5 and 5 < above.mean() < 10 and (above < -8).mean() < 0.03
+    row = KNOWLEDGE.correlations["resting_hr__pulse_bp_cuff"]
+    r_apart, apart = pulses_beside_heart_rates(with_rows("correlations", replace(row, r_m=0.0, r_f=0.0)))
+    assert r_apart < 0.4 and apart.std() > 1.3 * above.std()
+
+
+def test_a_stated_resting_heart_rate_is_that_of_the_pulse_too() -> None:
+    slow, fast = (
+        np.mean([v.mean() for v in charted("pulse_bp_cuff", worn(12, baseline_vitals=(("resting_hr", hr),)))]) for hr in (54.0, 80.0)
+    )
+    assert 15 < fast - slow < 30
+
+
+@pytest.mark.parametrize("devices", [("bp_cuff",), ("bp_cuff", "wearable")])
+def test_a_drug_that_slows_the_heart_slows_the_pulse_at_the_cuff_whatever_else_is_worn(devices: tuple[str, ...]) -> None:
+    on = make_premise(disease="hypertension", drug="metoprolol", dose_steps=(100.0,), devices=devices, **PLAIN)
+    course = build_course(on, KNOWLEDGE, RNG)
+    assert course.levels["shift:pulse_bp_cuff"][120] < -5
+    assert ("resting_hr" in {series.name for series in observe(on, course=course).series}) == ("wearable" in devices)
+
+
+def office_beside_home(knowledge: Knowledge, **changes: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Mean pressure of people at home and over six readings in the office."""
+    home, office = [], []
+    for i in range(60):
+        premise = make_premise(case_id=f"O-{i}", devices=("bp_cuff", "lab_panel"), **{**PLAIN, **changes})
+        course = build_course(premise, knowledge, RNG)
+        patient = Examined(premise, course, knowledge, RNG)
+        found = [find_result("office_sbp", day, patient) for day in range(0, 84, 14)]
+        office.append(np.mean([each.ticks for each in found if isinstance(each, FindingResult) and each.ticks is not None]))
+        home.append(course.levels["home_sbp"][:84].mean())
+    return np.array(home), np.array(office)
+
+
+def test_pressure_in_the_office_is_that_at_home_and_a_part_of_the_person() -> None:
+    known, unknown = office_beside_home(KNOWLEDGE, disease="hypertension"), office_beside_home(KNOWLEDGE)
+    both = np.concatenate([known, unknown], axis=1)
+    assert 0.55 < np.corrcoef(both)[0, 1] < 0.85 and known[1].mean() > unknown[1].mean() + 12
+    assert unknown[1].max() < 140 and min(known[1].min(), unknown[1].min()) > 95
+    names = ("finding.office_person_sd", "finding.office_person_sd_known")
+    alike = with_rows("parameters", *(replace(KNOWLEDGE.parameters[name], value=0.01) for name in names))
+    same = np.concatenate([office_beside_home(alike, disease="hypertension"), office_beside_home(alike)], axis=1)
+    assert np.corrcoef(same)[0, 1] > 0.93
+
+
+def shares_with_a_day_over(limit: int, knowledge: Knowledge, **changes: Any) -> float:
+    days = charted("steps", worn(60, course_end_day=364, **changes), knowledge)
+    return float(np.mean([values.max() > limit for values in days]))
+
+
+def test_few_older_people_have_a_day_of_twenty_thousand_steps() -> None:
+    old = {"age_low": 67, "age_high": 71}
+    assert shares_with_a_day_over(20000, KNOWLEDGE, **old) < 0.3
+    wild = with_rows("streams", replace(KNOWLEDGE.streams["steps"], sd_within=0.5675, per_year_over_40=-0.0095))
+    assert shares_with_a_day_over(20000, wild, **old) > 0.45
+
+
+def test_people_with_a_disease_of_lungs_or_heart_walk_less_and_several_count_once() -> None:
+    well, lungs, both = (charted("steps", worn(20, comorbidities=known)) for known in ((), ("copd",), ("cad", "copd")))
+    assert np.mean([v.mean() for v in lungs]) / np.mean([v.mean() for v in well]) == pytest.approx(np.exp(-0.4), abs=0.05)
+    assert all(np.array_equal(one, other) for one, other in zip(lungs, both, strict=True))
+
+
+def test_active_energy_follows_steps_and_the_weight_that_they_move() -> None:
+    light, heavy = (worn(8, start_weight_kg=kg, nadir_weight_kg=kg, bmi=30.0) for kg in (60.0, 120.0))
+    per_step = []
+    for people in (light, heavy):
+        seen = [observe(one, course=build_course(one, KNOWLEDGE, RNG)) for one in people]
+        steps, burn = (np.concatenate([find(each, name).values() for each in seen]) for name in ("steps", "active_burn"))
+        assert (burn[steps > 2000] / steps[steps > 2000]).max() < 0.15 and burn[steps < 500].max(initial=0.0) < 100
+        per_step.append(burn.sum() / steps.sum())
+    assert per_step[0] == pytest.approx(0.033, rel=0.1) and per_step[1] == pytest.approx(0.066, rel=0.1)
+
+
+def test_heart_rate_variability_falls_with_age_by_a_slope_without_a_step() -> None:
+    means = np.array([charted_mean("hrv_rmssd", n=8, age_low=age, age_high=age + 4) for age in range(40, 75, 5)])
+    assert np.allclose(means[1:] / means[:-1], np.exp(-0.08), atol=0.03)
+
+
+def test_nobody_sleeps_for_minutes() -> None:
+    short = {"baseline_vitals": (("sleep_hours", 4.5),)}
+    assert min(values.min() for values in charted("sleep_hours", worn(12, **short))) >= 2.0
+
+
+def test_diastolic_pressure_peaks_before_sixty_and_falls() -> None:
+    ages = {age: first_levels("home_dbp", age_low=age, age_high=age + 4).mean() for age in (35, 55, 70)}
+    assert ages[55] > ages[35] + 0.5 and ages[70] < ages[55] - 2
+    systolic = first_levels("home_sbp", disease="hypertension", age_low=70, age_high=74)
+    diastolic = first_levels("home_dbp", disease="hypertension", age_low=70, age_high=74)
+    assert systolic.min() >= 140 and 0.2 < (diastolic < 90).mean() < 0.8
+
+
+def test_a_condition_starts_beyond_one_of_its_diagnostic_limits_at_least() -> None:
+    row = KNOWLEDGE.conditions["hypertension"]
+    low = replace(row, levels=tuple(replace(each, low=min(each.low, 120.0)) if each.item == "home_sbp" else each for each in row.levels))
+    assert not [each for each in check_diagnostic_limits(KNOWLEDGE) if "hypertension" in each.place]
+    assert [each for each in check_diagnostic_limits(with_rows("conditions", low)) if "home_sbp" in each.place]

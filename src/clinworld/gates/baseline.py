@@ -10,7 +10,8 @@ from clinworld.knowledge.rows import Analyte, Stream
 from clinworld.schema.record import Series
 from clinworld.world.condition_effects import widen_span
 from clinworld.world.formulas import find_body_mass_index, has_own_level
-from clinworld.world.levels import fit_level_to_sex, let_age
+from clinworld.world.levels import add_age, fit_level_to_sex, let_age
+from clinworld.world.observe_plan import find_usual_shifts
 
 NAME = "starts_where_its_row_says"
 FIRST_DAYS = 28
@@ -58,9 +59,10 @@ def find_span(row: Analyte | Stream, case: CaseUnderCheck) -> tuple[float, float
         mean = row.mean_m if patient.sex == "M" else row.mean_f
         if mean is None:
             return None
-        years = max((patient.age_low + patient.age_high) / 2 - 40, 0)
         over = max(find_body_mass_index(patient, case.gold.premise.start_weight_kg, case.knowledge) - 25, 0)
-        middle = (math.log(mean) if is_log else mean) + row.per_year_over_40 * years + row.per_bmi_over_25 * over
+        middle = (math.log(mean) if is_log else mean) + row.per_bmi_over_25 * over
+        middle += add_age(row, (patient.age_low + patient.age_high) / 2, case.knowledge)
+        middle += find_usual_shifts(case.knowledge, (patient.disease, *patient.comorbidities)).get(row.id, 0.0)
         cut = case.knowledge.parameter("person_cut_sd") * row.sd_between
         return middle - cut, middle + cut, noise
     else:

@@ -21,6 +21,7 @@ from clinworld.knowledge.rows import Analyte, FindingKind, Stream
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import FindingResult, Record
+from clinworld.world.common_causes import squeeze
 from clinworld.world.condition_effects import Acting, acting_conditions, group_acting, push_levels
 from clinworld.world.condition_ramps import derive_ramps
 from clinworld.world.condition_sizes import Scale, load_scale
@@ -28,7 +29,7 @@ from clinworld.world.course import HOME_PRESSURE
 from clinworld.world.formulas import DAILY, FORMULAS, LINES, find_body_mass_index, has_own_level
 from clinworld.world.level_course import derive_levels
 from clinworld.world.level_motion import Treatment
-from clinworld.world.observe_plan import list_sources
+from clinworld.world.observe_plan import find_usual_shifts, list_sources
 from clinworld.world.observe_streams import reflect
 from clinworld.world.ordered_labs import measure_ordered
 from clinworld.world.visits import draw_visits
@@ -224,13 +225,26 @@ def _stream_level(row: Stream, patient: Examined) -> Reals:
     usual = (row.mean_m if premise.patient.sex == "M" else row.mean_f) or (row.hard_low + row.hard_high) / 2.0
     years = max((premise.patient.age_low + premise.patient.age_high) / 2 - 40, 0)
     over = max(find_body_mass_index(premise.patient, premise.start_weight_kg, patient.knowledge) - 25, 0)
-    cut = patient.knowledge.parameter("person_cut_sd")
-    own = row.sd_between * reflect(patient.rng.at(premise.case_id, "stream", row.id).normal(1), -cut, cut)
+    own = row.sd_between * _find_distance(row.id, patient)
     first = np.log(np.array([usual])) if row.scale == "log" else np.array([usual])
+    own += find_usual_shifts(patient.knowledge, (premise.patient.disease, *premise.patient.comorbidities)).get(row.id, 0.0)
     still = np.repeat(first + row.per_year_over_40 * years + row.per_bmi_over_25 * over + own, premise.course_end_day + 1)
     if shift is None:
         shift = push_levels({row.id: (np.zeros_like(still), True)}, premise, patient.knowledge, patient.rng).get(row.id)
     return still if shift is None else still + shift
+
+
+def _find_distance(name: str, patient: Examined) -> Reals:
+    """How many SDs this person lies from the usual level of a stream, as `observe_streams` draws it."""
+    premise, knowledge = patient.premise, patient.knowledge
+    cut = knowledge.parameter("person_cut_sd")
+    away = reflect(patient.rng.at(premise.case_id, "stream", name).normal(1), -cut, cut)
+    for row in knowledge.correlations.values():
+        one = knowledge.streams.get(row.a)
+        if row.level == "between" and row.b == name and one is not None and set(one.devices) & set(premise.patient.devices):
+            r = row.r_m if premise.patient.sex == "M" else row.r_f
+            away = np.clip(r * _find_distance(row.a, patient) + np.sqrt(1 - r * r) * away, -cut, cut)
+    return away
 
 
 def _find_level(name: str, patient: Examined) -> Reals:
@@ -248,7 +262,7 @@ def _derive(patient: Examined, items: tuple[str, ...]) -> dict[str, Reals]:
 
 
 def _is_at_home(row: Analyte | Stream | FindingKind) -> bool:
-    return isinstance(row, Stream) and row.role in ("home", "diary") and not row.parent
+    return isinstance(row, Stream) and (row.role == "diary" or row.per_kg is not None) and not row.parent
 
 
 def _find_numbers(row: FindingKind, days: Days, patient: Examined) -> list[FindingResult]:
@@ -293,10 +307,28 @@ def _follow_finding(row: FindingKind, patient: Examined) -> Reals:
     if row.id in (_OFFICE, _AMBULATORY):
         above = knowledge.parameter("finding.office_above_home" if row.id == _OFFICE else "finding.ambulatory_above_home")
         own = _find_level(_HOME, patient) + above
+        if row.id == _OFFICE:
+            own = own + _draw_office_part(row, float(own[0]), patient)
     else:
         scale = _scale_of(row, patient)
         own = np.full(premise.course_end_day + 1, scale.write(_usual_level(row, scale, patient)))
     return push_levels({row.id: (own, False)}, premise, knowledge, patient.rng).get(row.id, own)
+
+
+def _draw_office_part(row: FindingKind, level: float, patient: Examined) -> float:
+    """How far this person's pressure in the office lies from the usual `level`: tense there, or at ease.
+
+    Nobody's pressure in the office would diagnose what is not known, nor alarm.
+    """
+    premise, number, step = patient.premise, patient.knowledge.parameter, 10.0 ** -(row.decimals or 0)
+    known = patient.knowledge.streams[_HOME].diagnostic_of in (premise.patient.disease, *premise.patient.comorbidities)
+    sd = number("finding.office_person_sd_known" if known else "finding.office_person_sd")
+    low = min((row.ref_low or 0.0) + number("finding.office_from_alarm_sd") * number("finding.office_sd"), level)
+    high = level + number("levels_person_cut_sd") * sd
+    if row.cut is not None and not known:
+        high = max(number("levels_undiagnosed_share") * row.cut, low + step)
+    normal = patient.rng.at(premise.case_id, AREA, row.id, "person").normal(1)
+    return float(squeeze(normal, *(np.array([each]) for each in (level, sd, low, high)))[0]) - level
 
 
 def _usual_level(row: FindingKind, scale: Scale, patient: Examined) -> float:

@@ -44,7 +44,8 @@ def _derive_ramp(key: tuple[str, str, bool], person: list[float], premise: Premi
         period = number("ramp.fluctuation_days") * _spread_period(person[1], number("ramp.period_spread"))
         ramp = ramp * (1.0 - number("ramp.fluctuation") * (1.0 - smooth_step(_triangle((days - anchor) / period))))
     elif trajectory == "episodic" and tempo in ACUTE:
-        over = (days - premise.index_day - number(f"ramp.acute_hold_days.{tempo}")) / number(f"ramp.acute_fade_days.{tempo}")
+        hold, fade = (_number_of(name, f"ramp.acute_{part}_days", tempo, knowledge) for part in ("hold", "fade"))
+        over = (days - premise.index_day - hold) / fade
         ramp = ramp * (1.0 - smooth_step(over))
     elif trajectory == "episodic":
         period = number("ramp.episode_days") * _spread_period(person[1], number("ramp.period_spread"))
@@ -52,6 +53,12 @@ def _derive_ramp(key: tuple[str, str, bool], person: list[float], premise: Premi
         pulse = smooth_step((_triangle((days - anchor) / period) - (1.0 - share)) * 2.0 / share)
         ramp = ramp * (between + (1.0 - between) * pulse)
     return ramp
+
+
+def _number_of(condition: str, name: str, tempo: str, knowledge: Knowledge) -> float:
+    """A condition's own number where it has one, else that of all of its tempo."""
+    own = f"{name}.{condition}"
+    return knowledge.parameter(own if own in knowledge.parameters else f"{name}.{tempo}")
 
 
 def tempo_of(condition: Condition, presentation: str) -> str:

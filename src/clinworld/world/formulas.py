@@ -246,7 +246,15 @@ def derive_body_fat_line(patient: Patient, start_kg: float, knowledge: Knowledge
     return Line(intercept, per_bmi * find_body_mass_index(patient, start_kg, knowledge) / start_kg)
 
 
-LINES: Mapping[str, Callable[[Patient, float, Knowledge], Line]] = {"deurenberg": derive_body_fat_line}
+def derive_walking_energy_line(patient: Patient, start_kg: float, knowledge: Knowledge) -> Line:
+    """Active energy in kcal against steps: what moving this body takes."""
+    return Line(0.0, knowledge.parameter("walking_kcal_per_kg_1000_steps") * start_kg / 1000)
+
+
+LINES: Mapping[str, Callable[[Patient, float, Knowledge], Line]] = {
+    "deurenberg": derive_body_fat_line,
+    "walking_energy": derive_walking_energy_line,
+}
 
 
 def calculate_time_below_range(values: Mapping[str, Reals], age_years: float | Reals, sex: str, knowledge: Knowledge) -> Reals:

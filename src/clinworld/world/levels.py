@@ -137,7 +137,12 @@ def _load_kind(knowledge: Knowledge, telling: tuple[str, ...], names: tuple[str,
 
 
 def _is_shift(row: Analyte | Stream, written: Collection[str]) -> bool:
-    return isinstance(row, Stream) and row.role == "wearable" and row.id not in written
+    drawn_there = isinstance(row, Stream) and (row.role == "wearable" or (row.role == "home" and row.per_kg is None))
+    return drawn_there and row.id not in written
+
+
+def _is_home(name: str, knowledge: Knowledge) -> bool:
+    return name in knowledge.streams and knowledge.streams[name].role == "home"
 
 
 def _row_of(item: str, knowledge: Knowledge) -> Analyte | Stream:
@@ -174,6 +179,8 @@ def _list_followed(
     reported = list_reported_analytes(knowledge, devices)
     names = [name for name, row in knowledge.analytes.items() if name in reported or (name in items and has_own_level(row))]
     reports = {name for device in devices for name in knowledge.devices[device].reports}
+    # A pulse taken with a cuff follows the heart of someone without a wearable too.
+    reports |= {row.cause for row in knowledge.couplings.values() if row.effect in reports and _is_home(row.effect, knowledge)}
     for stream in knowledge.streams.values():
         is_moved = stream.per_kg is not None or stream.id in moved or stream.id in written
         if stream.id in items or (stream.id in reports and is_moved and not stream.parent and stream.role in ("home", "wearable")):
@@ -233,7 +240,7 @@ def _find_level(row: Analyte | Stream, conditions: tuple[str, ...], sex: str, ag
     level = fit_level_to_sex(level, row, sex)
     if isinstance(row, Stream):
         typical = knowledge.parameter("levels_typical_age_years")
-        mean = level.mean + row.per_year_over_40 * (max(age_years - 40.0, 0.0) - max(typical - 40.0, 0.0))
+        mean = level.mean + add_age(row, age_years, knowledge) - add_age(row, typical, knowledge)
         level = replace(level, mean=min(max(mean, level.low), level.high))
     return level
 
@@ -287,6 +294,14 @@ def _find_most_undiagnosed(knowledge: Knowledge, item: str, sex: str, age_years:
     return most
 
 
+def add_age(row: Stream, age_years: float, knowledge: Knowledge) -> float:
+    """What age adds to the usual level of a stream on its scale; one that has a turn goes the other way from there on."""
+    added = row.per_year_over_40 * max(age_years - 40.0, 0.0)
+    if (turn := f"levels_turn_years_{row.id}") in knowledge.parameters:
+        added += knowledge.parameter(f"levels_per_year_after_turn_{row.id}") * max(age_years - knowledge.parameter(turn), 0.0)
+    return added
+
+
 def _middle(low: float | None, high: float | None, row: Analyte) -> float:
     return ((row.hard_low if low is None else low) + (2.0 * (low or 0.0) if high is None else high)) / 2.0
 
@@ -300,7 +315,7 @@ def _usual_level(
     """
     if isinstance(row, Stream):
         mean = (row.mean_m if sex == "M" else row.mean_f) or 0.0
-        mean += row.per_year_over_40 * max(age_years - 40.0, 0.0) + row.per_bmi_over_25 * (knowledge.parameter("levels_typical_bmi") - 25.0)
+        mean += add_age(row, age_years, knowledge) + row.per_bmi_over_25 * (knowledge.parameter("levels_typical_bmi") - 25.0)
         cut = knowledge.parameter("levels_person_cut_sd") * row.sd_between
         sd, low, high = row.sd_between, max(mean - cut, row.hard_low), min(mean + cut, row.hard_high)
     else:

@@ -3,7 +3,7 @@
 Everything here follows from knowledge and devices alone: no draw, no premise. `observe_streams.py` fills the stack with values.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -127,6 +127,7 @@ class Plan(NamedTuple):
 
     `sources` are what each row follows from, `names` what the course may call it: (its level as evidence, a shift of it). `ease` keeps
     the level of a person inside the bounds; `passes` see `list_passes`; `diagnostic` are the places of rows that can diagnose.
+    `alike` are (place, place of what goes with it, correlation between men, between women).
     """
 
     stack: Stack
@@ -141,6 +142,7 @@ class Plan(NamedTuple):
     sharing: tuple[Sharing, ...]
     passes: Passes
     diagnostic: list[int]
+    alike: tuple[tuple[int, int, float, float], ...]
 
 
 @lru_cache(maxsize=64)
@@ -187,10 +189,11 @@ def load_stack(knowledge: Knowledge, devices: tuple[str, ...]) -> Stack:
 def load_plan(knowledge: Knowledge, devices: tuple[str, ...]) -> Plan:
     """The plan for the streams that patients with these devices may have; parents are printed before their children."""
     stack = load_stack(knowledge, devices)
-    generations = _order_generations(stack)
+    generations, at = _order_generations(stack), {row.id: i for i, row in enumerate(stack.rows)}
+    between = [row for row in knowledge.correlations.values() if row.level == "between" and {row.a, row.b} <= at.keys()]
     return Plan(
         stack=stack,
-        at={row.id: i for i, row in enumerate(stack.rows)},
+        at=at,
         addresses=[("stream", row.id) for row in stack.rows],
         sources=tuple(list_sources(row) for row in stack.rows),
         names=tuple((f"evidence:{row.id}", f"shift:{row.id}") for row in stack.rows),
@@ -201,7 +204,19 @@ def load_plan(knowledge: Knowledge, devices: tuple[str, ...]) -> Plan:
         sharing=_list_sharing(stack, devices, knowledge),
         passes=list_passes(stack.lag1),
         diagnostic=[i for i, row in enumerate(stack.rows) if row.diagnostic_high is not None],
+        alike=tuple((at[row.a], at[row.b], row.r_m, row.r_f) for row in between),
     )
+
+
+@lru_cache(maxsize=4096)
+def find_usual_shifts(knowledge: Knowledge, conditions: tuple[str, ...]) -> Mapping[str, float]:
+    """Stream → what known conditions add to a person's usual level, on the stream's scale: the largest of them, not their sum."""
+    found: dict[str, float] = {}
+    for stream in knowledge.streams:
+        shifts = [knowledge.parameter(name) for each in conditions if (name := f"usual.{stream}.{each}") in knowledge.parameters]
+        if shifts:
+            found[stream] = max(shifts, key=abs)
+    return found
 
 
 def _order_generations(stack: Stack) -> tuple[Generation, ...]:

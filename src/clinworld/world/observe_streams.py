@@ -1,9 +1,11 @@
 """Daily streams as charted: person level, day-to-day noise, weekday effects, missing days, bounds and printed values.
 
-All streams a case may have are computed at once as [stream, day]. A row of the stack depends on its own addressed draws, its parent and
-its device alone, so another stream, a longer course or an artifact moves nothing. How the home scale is used stands in `observe_weight.py`.
+All streams a case may have are computed at once as [stream, day]. A row of the stack depends on its own addressed draws, its parent, what
+it goes together with and its device alone, so another stream, a longer course or an artifact moves nothing. How the home scale is
+used stands in `observe_weight.py`.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +17,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.world.formulas import DAILY, LINES, find_body_mass_index
-from clinworld.world.observe_plan import HOME_SCALE, WORN, Ease, Flags, Limits, Passes, Plan, load_plan
+from clinworld.world.observe_plan import HOME_SCALE, WORN, Ease, Flags, Limits, Passes, Plan, find_usual_shifts, load_plan
 
 Ticks = NDArray[np.int64]
 Days = NDArray[np.int64]
@@ -128,17 +130,32 @@ def _derive_levels(premise: Premise, course: Course, knowledge: Knowledge, plan:
 
 
 def _derive_own_levels(premise: Premise, knowledge: Knowledge, plan: Plan, person: Reals) -> Reals:
-    """The level of this person in each stream [stream, 1]: the one stated, or drawn about what age, build and sex lead to expect."""
+    """The level of this person in each stream [stream, 1]: the one stated, or drawn about what age, build, sex and diseases lead to expect.
+
+    Two streams that go together between people share a part of where the person lies.
+    """
     stack, cut = plan.stack, knowledge.parameter("person_cut_sd")
     years = max((premise.patient.age_low + premise.patient.age_high) / 2 - 40, 0)
     over = max(find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge) - 25, 0)
     mean = stack.mean_m if premise.patient.sex == "M" else stack.mean_f
-    own = mean + stack.per_year_over_40 * years + stack.per_bmi_over_25 * over + stack.sd_between * reflect(person, -cut, cut)
-    own = np.where(stack.is_derived, own, _ease_inside(own, plan.ease))
+    usual = mean + stack.per_year_over_40 * years + stack.per_bmi_over_25 * over
+    for name, shift in find_usual_shifts(knowledge, (premise.patient.disease, *premise.patient.comorbidities)).items():
+        if name in plan.at:
+            usual[plan.at[name]] += shift
+    stated: dict[int, float] = {}
     for name, value in premise.patient.baseline_vitals:
         i = plan.at.get(name)
         if i is not None and not stack.rows[i].parent:
-            own[i] = np.log([value]) if stack.rows[i].scale == "log" else value
+            stated[i] = math.log(value) if stack.rows[i].scale == "log" else value
+    away = reflect(person, -cut, cut)
+    for one, other, r_m, r_f in plan.alike:
+        r = r_m if premise.patient.sex == "M" else r_f
+        of_one = (stated[one] - usual[one]) / stack.sd_between[one] if one in stated else away[one]
+        away[other] = np.clip(r * of_one + math.sqrt(1 - r * r) * away[other], -cut, cut)
+    own = usual + stack.sd_between * away
+    own = np.where(stack.is_derived, own, _ease_inside(own, plan.ease))
+    for i, value in stated.items():
+        own[i] = value
     return own
 
 
