@@ -91,7 +91,7 @@ def record_from_row(row: dict[str, Any]) -> Record:
         ),
         prescriptions=tuple(Prescription(*p) for p in row["prescriptions"]),
         dispensing=tuple(Dispensing(*each) for each in row.get("dispensing", ())),
-        specimens=tuple(Specimen(*each) for each in row.get("specimens", ())),
+        specimens=tuple(Specimen(*cells, tuple(others)) for *cells, others in row.get("specimens", ())),
         method_changes=tuple(MethodChange(*each) for each in row.get("method_changes", ())),
         findings=tuple(FindingResult(*each) for each in row.get("findings", ())),
         history=_history_from_row(row["history"]) if "history" in row else None,

@@ -83,7 +83,7 @@ def observe_laboratory(
     if has_specimens:
         names = tuple(row.id for row in assays.measured)
         methods = draw_methods(premise, visits, is_drawn[assays.group_at], names, knowledge, rng)
-        befell = draw_specimens(premise, visits, is_drawn[assays.group_at], names, methods.platforms, knowledge, rng)
+        befell = draw_specimens(premise, visits, is_drawn[assays.group_at], names, methods.usual, methods.others, knowledge, rng)
         truth = (truth * befell.times + befell.plus) * methods.times + methods.plus
     if repeat:
         paths = [("labs_again", row.id, repeat) for row in assays.measured]

@@ -139,11 +139,15 @@ def draw_specimens(
     visits: Days,
     is_drawn: Flags,
     names: tuple[str, ...],
-    platforms: tuple[str, ...],
+    platform: str,
+    others: tuple[tuple[str, ...], ...],
     knowledge: Knowledge,
     rng: Rng,
 ) -> Befallen:
-    """The specimens of a course: `is_drawn` [analyte, visit] says which results there are of the analytes `names`."""
+    """The specimens of a course: `is_drawn` [analyte, visit] says which results there are of the analytes `names`.
+
+    `platform` is the main one, `others` by visit are those that measured their own analytes.
+    """
     slots = visits // int(knowledge.parameter("visit_slot_days"))
     table = _Table(names, is_drawn)
     minutes, is_fasting, is_afternoon, sites = _draw_circumstances(premise, slots, knowledge, rng)
@@ -159,7 +163,8 @@ def draw_specimens(
         (_befall_person if fault.lasts else _befall_specimens)(fault, premise, visits, slots, table, comments, knowledge, rng)
     _turn_with_the_season(premise, visits, table, knowledge, rng)
     there: list[bool] = np.asarray(is_drawn.any(axis=0)).tolist()
-    charted = zip(visits.tolist(), minutes.tolist(), is_fasting.tolist(), sites, platforms, comments, strict=True)
+    main = [platform] * len(visits)
+    charted = zip(visits.tolist(), minutes.tolist(), is_fasting.tolist(), sites, main, comments, others, strict=True)
     specimens = tuple(Specimen(*each) for each, is_there in zip(charted, there, strict=True) if is_there)
     return Befallen(table.times, table.plus, is_fasting, specimens, tuple(table.touched))
 
