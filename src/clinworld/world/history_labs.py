@@ -99,7 +99,7 @@ def observe_past_labs(
         part = ticks[places.limited]
         ticks[places.limited] = np.where(undiagnosed & (part >= limit), 2 * limit - 1 - part, part)
     ages = age_at(premise.patient, 0) + days.visits / DAYS_A_YEAR
-    results = print_results(assays, ticks, drawn, ages, premise.patient.sex, knowledge)
+    results = print_results(assays, ticks, drawn[assays.group_at], ages, premise.patient.sex, knowledge)
     return chart_results(assays, results, past.visits)
 
 

@@ -22,7 +22,7 @@ from clinworld.world.formulas import CELL_HAEMOGLOBIN, FOLLOWS, FORMULAS
 from clinworld.world.lab_assays import Assays, load_assays
 from clinworld.world.lab_methods import draw_methods
 from clinworld.world.observe_streams import reflect
-from clinworld.world.specimens import Touched, draw_specimens
+from clinworld.world.specimens import Touched, draw_circumstances, draw_specimens
 
 Days = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -71,7 +71,7 @@ def observe_laboratory(
     n = int(slots[-1]) + 1
     by_group = rng.first_words(premise.case_id, [("lab_group", group) for group in assays.groups], n + 1)
     person, chance = words_to_normal(by_group[:, :1]), words_to_uniform(by_group[:, 1:][:, slots])
-    is_drawn = _draw_groups(premise, assays, visits, person, chance, knowledge)
+    is_drawn = _draw_groups(premise, assays, visits, person, chance, knowledge)[assays.group_at]
     words = rng.first_words(premise.case_id, [("labs", name) for name in assays.drawn], n)[:, slots]
     # A word makes two normals: the high half the day's variation, the low half the error; either half is finer than any result.
     normals = words_to_normal(words[: len(assays.within.needed)])
@@ -80,10 +80,14 @@ def observe_laboratory(
     cell_haemoglobin = draw_cell_haemoglobin(premise.case_id, knowledge, rng) if "haemoglobin" in assays.varied else 0.0
     truth = derive_specimens(assays, levels, normals, cell_haemoglobin, premise.patient.sex, knowledge)
     befell = None
+    is_fasting = None
     if has_specimens:
         names = tuple(row.id for row in assays.measured)
-        methods = draw_methods(premise, visits, is_drawn[assays.group_at], names, knowledge, rng)
-        befell = draw_specimens(premise, visits, is_drawn[assays.group_at], names, methods.usual, methods.others, knowledge, rng)
+        taken = draw_circumstances(premise, visits, knowledge, rng)
+        is_fasting = taken.is_fasting
+        is_drawn &= is_fasting | ~assays.fasting_only
+        methods = draw_methods(premise, visits, is_drawn, names, knowledge, rng)
+        befell = draw_specimens(premise, visits, taken, is_drawn, names, methods.usual, methods.others, knowledge, rng)
         truth = (truth * befell.times + befell.plus) * methods.times + methods.plus
     if repeat:
         paths = [("labs_again", row.id, repeat) for row in assays.measured]
@@ -91,7 +95,6 @@ def observe_laboratory(
     ticks = measure(assays, truth, errors, knowledge)
     _keep_first_undiagnosed(premise, assays, ticks, levels)
     age_years = (premise.patient.age_low + premise.patient.age_high) / 2
-    is_fasting = None if befell is None else befell.is_fasting
     results = print_results(assays, ticks, is_drawn, age_years, premise.patient.sex, knowledge, is_fasting=is_fasting)
     charted = chart_results(assays, results, visits)
     if befell is None:
@@ -181,7 +184,7 @@ def print_results(
     *,
     is_fasting: Flags | None = None,
 ) -> Results:
-    """Results measured, from `ticks` [measured, visit] and `is_drawn` [group, visit], and those calculated from them.
+    """Results measured, from `ticks` and `is_drawn` [measured, visit], and those calculated from them.
 
     A result is calculated on the visits that have all its inputs, from their printed values; none outside the formula's domain. The age
     may differ by visit. `is_fasting` limits results that hold for fasting specimens only.
@@ -189,7 +192,7 @@ def print_results(
     n = len(assays.measured)
     shape = (len(assays.results), ticks.shape[1])
     results = Results(np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.bool_))
-    results.ticks[:n], results.is_charted[:n] = ticks, is_drawn[assays.group_at]
+    results.ticks[:n], results.is_charted[:n] = ticks, is_drawn
     printed = np.empty(shape)
     printed[:n] = ticks / assays.steps_per_unit
     by_name = dict(zip(assays.results, printed, strict=True))
