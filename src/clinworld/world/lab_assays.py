@@ -99,7 +99,7 @@ class Assays:
     printed_at: NDArray[np.int64]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2048)
 def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str, ...], sex: str) -> Assays:
     """The assays these devices allow where the true levels `names` are known; what is calculated is not assayed.
 

@@ -21,6 +21,16 @@ from clinworld.schema.record import ChartFault, MethodChange, Series, Specimen
 from clinworld.world.formulas import CELL_HAEMOGLOBIN, FOLLOWS, FORMULAS
 from clinworld.world.lab_assays import Assays, load_assays
 from clinworld.world.lab_methods import draw_methods
+from clinworld.world.monitoring import (
+    Span,
+    find_due,
+    group_spans,
+    known_conditions,
+    list_watched,
+    space_out,
+    watch_condition,
+    watch_drug,
+)
 from clinworld.world.observe_streams import reflect
 from clinworld.world.specimens import Touched, draw_circumstances, draw_specimens
 
@@ -71,7 +81,8 @@ def observe_laboratory(
     n = int(slots[-1]) + 1
     by_group = rng.first_words(premise.case_id, [("lab_group", group) for group in assays.groups], n + 1)
     person, chance = words_to_normal(by_group[:, :1]), words_to_uniform(by_group[:, 1:][:, slots])
-    is_drawn = _draw_groups(premise, assays, visits, person, chance, knowledge)[assays.group_at]
+    is_drawn = _draw_groups(premise, course, assays, visits, person, chance, knowledge)[assays.group_at]
+    space_out(is_drawn, assays.results, visits, dict.fromkeys(known_conditions(premise), 0.0), knowledge)
     words = rng.first_words(premise.case_id, [("labs", name) for name in assays.drawn], n)[:, slots]
     # A word makes two normals: the high half the day's variation, the low half the error; either half is finer than any result.
     normals = words_to_normal(words[: len(assays.within.needed)])
@@ -109,16 +120,35 @@ def _pick_analytes(knowledge: Knowledge, names: tuple[str, ...]) -> tuple[str, .
     return tuple(name for name in names if name in knowledge.analytes)
 
 
-def _draw_groups(premise: Premise, assays: Assays, visits: Days, person: Reals, chance: Reals, knowledge: Knowledge) -> Flags:
+def _draw_groups(
+    premise: Premise, course: Course, assays: Assays, visits: Days, person: Reals, chance: Reals, knowledge: Knowledge
+) -> Flags:
     """Which visits draw which group, [group, visit]; `person` are standard normals [group, 1], `chance` uniforms [group, visit].
 
-    How often a group is drawn differs between people. The last visit up to the index day draws what would have too few results.
+    How often a group is drawn differs between people; what conditions and the drug bring is drawn when it is due. The last visit up to
+    the index day draws what would have too few results.
     """
     drawn = chance < find_group_chances(assays, person, knowledge)
+    for group, due in _find_due(premise, course, visits, knowledge).items():
+        drawn[assays.groups.index(group)] = due
     drawn[:, 0] = True
     visible = int(visits.searchsorted(premise.index_day, side="right"))
     drawn[:, visible - 1] |= drawn[:, :visible].sum(axis=1) < int(knowledge.parameter("lab_least_visible"))
     return drawn
+
+
+def _find_due(premise: Premise, course: Course, visits: Days, knowledge: Knowledge) -> dict[str, Flags]:
+    """When each group is due that documented conditions or the drug bring."""
+    conditions = known_conditions(premise)
+    watched = list_watched(knowledge, conditions, premise.drug, premise.patient.devices)
+    if not watched:
+        return {}
+    orders = tuple(day for day, _ in course.dose_changes)
+    spans = [Span(watch, 0, np.inf, ()) for name in conditions for watch in watch_condition(knowledge, name)]
+    spans += [Span(watch, orders[0], np.inf, orders) for watch in watch_drug(knowledge, premise.drug)]
+    age_years = (premise.patient.age_low + premise.patient.age_high) / 2
+    grouped = group_spans(spans, [name for name in watched if name in course.levels], knowledge)
+    return {group: find_due(visits, each, age_years, knowledge) for group, each in grouped.items()}
 
 
 def find_group_chances(assays: Assays, person: Reals, knowledge: Knowledge) -> Reals:
