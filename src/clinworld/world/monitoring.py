@@ -138,21 +138,32 @@ def group_spans(spans: Sequence[Span], watched: Sequence[str], knowledge: Knowle
     return groups
 
 
-def space_out(is_drawn: Flags, names: Sequence[str], visits: Days, diagnosed: Mapping[str, float], knowledge: Knowledge) -> None:
+def space_out(
+    is_drawn: Flags, names: Sequence[str], visits: Days, diagnosed: Mapping[str, float], knowledge: Knowledge, *, review: int = -1
+) -> None:
     """Leave out results of analytes that are measured seldom in people without what they are measured for.
 
-    `is_drawn` [analyte, visit] has some fewer then. `diagnosed` gives the day from which each documented condition is known.
+    `is_drawn` [analyte, visit] has some fewer then. `diagnosed` gives the day from which each documented condition is known. Kept are the
+    first and, where there is a `review`, the latest by that visit, so that there is a second one.
     """
     for name, least in list_least_gaps(knowledge):
         if name in names:
             wanted = find_states(knowledge, (knowledge.analytes[name].diagnostic_of,))
             known = [day for condition, day in diagnosed.items() if set(wanted) & set(find_states(knowledge, (condition,)))]
-            row, since, last = is_drawn[names.index(name)], min(known, default=np.inf), -np.inf
-            for i in np.flatnonzero(row & (visits < since)).tolist():
-                if visits[i] - last < least:
-                    row[i] = False
-                else:
-                    last = visits[i]
+            row = is_drawn[names.index(name)]
+            row &= (visits >= min(known, default=np.inf)) | _keep_apart(row, visits, least, review)
+
+
+def _keep_apart(row: Flags, visits: Days, least: float, review: int) -> Flags:
+    """Those of the drawn visits that lie so many days apart, the first and the latest by the review among them."""
+    drawn = np.flatnonzero(row).tolist()
+    second = max((i for i in drawn if i <= review), default=-1)
+    kept, last = np.zeros_like(row), -np.inf
+    for i in drawn:
+        is_early = visits[i] - last < least or (i < second and visits[second] - visits[i] < least)
+        if i in (drawn[0], second) or not is_early:
+            kept[i], last = True, visits[i]
+    return kept
 
 
 @lru_cache(maxsize=8)

@@ -82,7 +82,8 @@ def observe_laboratory(
     by_group = rng.first_words(premise.case_id, [("lab_group", group) for group in assays.groups], n + 1)
     person, chance = words_to_normal(by_group[:, :1]), words_to_uniform(by_group[:, 1:][:, slots])
     is_drawn = _draw_groups(premise, course, assays, visits, person, chance, knowledge)[assays.group_at]
-    space_out(is_drawn, assays.results, visits, dict.fromkeys(known_conditions(premise), 0.0), knowledge)
+    review = int(visits.searchsorted(premise.index_day, side="right")) - 1
+    space_out(is_drawn, assays.results, visits, dict.fromkeys(known_conditions(premise), 0.0), knowledge, review=review)
     words = rng.first_words(premise.case_id, [("labs", name) for name in assays.drawn], n)[:, slots]
     # A word makes two normals: the high half the day's variation, the low half the error; either half is finer than any result.
     normals = words_to_normal(words[: len(assays.within.needed)])
