@@ -55,6 +55,7 @@ def test_every_kind_of_fact_a_record_can_hold_gives_rows():
         (60, "LOINC/4548-4//platform_before", None, "", "laboratory", "platform_a"),
         (90, "CLINWORLD/specimen/is_fasting", 1.0, "", "laboratory", None),
         (90, "CLINWORLD/specimen/minute_of_day", 485.0, "min", "laboratory", None),
+        (90, "CLINWORLD/specimen/other_platform", None, "", "laboratory", "platform_b"),
         (90, "CLINWORLD/specimen/platform", None, "", "laboratory", "platform_a"),
         (90, "CLINWORLD/specimen/site", None, "", "laboratory", "clinic"),
         (90, "LOINC/29463-7", 95.0, "kg", "home", None),

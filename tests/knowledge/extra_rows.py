@@ -93,7 +93,7 @@ SOUND: dict[str, dict[str, str]] = {
     "couplings": {
         **{"id": "alt__sample", "cause": "alt", "effect": "sample", "slope": "0.1", "lag_days": "7", "cap": "20", **ORIGIN},
     },
-    "platforms": {"id": "sample", **NAMES, "factor": "creatinine_method", **ORIGIN},
+    "platforms": {"id": "sample", **NAMES, "factor": "creatinine_method", "measures": "creatinine", **ORIGIN},
     "parameters": {"id": "sample", "value": "1", "unit": "1", "meaning": "a number", **ORIGIN},
 }
 

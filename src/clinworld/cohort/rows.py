@@ -173,6 +173,8 @@ def list_facts(record: Record, knowledge: Knowledge, language: Language | None) 
         for name in ("site", "platform", "comment"):
             if word := getattr(taken, name):
                 yield Fact(taken.day, f"{at}/{name}", None, NO_UNIT, LABORATORY, word)
+        for other in taken.others:
+            yield Fact(taken.day, f"{at}/other_platform", None, NO_UNIT, LABORATORY, other)
     for change in record.method_changes:
         code = code_by_id(knowledge).get(change.analyte) or f"{OWN}/{change.analyte}"
         yield Fact(change.day, f"{code}//platform_before", None, NO_UNIT, LABORATORY, change.platform_before)

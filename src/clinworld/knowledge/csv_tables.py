@@ -342,7 +342,7 @@ TABLES: dict[str, TableShape] = {
     "factors": TableShape("lab_factors.csv", _FACTOR),
     "factor_effects": TableShape("lab_factor_effects.csv", _FACTOR_EFFECT),
     "correlations": TableShape("panel_correlations.csv", _CORRELATION),
-    "platforms": TableShape("lab_platforms.csv", named(LabPlatform, factor=TEXT)),
+    "platforms": TableShape("lab_platforms.csv", named(LabPlatform, factor=TEXT, measures=WORDS)),
     "rule_facts": TableShape("rule_facts.csv", _RuleFacts()),
     "events": TableShape("events.csv", _EVENT),
     "event_effects": TableShape("event_effects.csv", _EVENT_EFFECT),

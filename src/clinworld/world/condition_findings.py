@@ -27,6 +27,7 @@ from clinworld.world.condition_ramps import derive_ramps
 from clinworld.world.condition_sizes import Scale, load_scale
 from clinworld.world.course import HOME_PRESSURE
 from clinworld.world.formulas import DAILY, FORMULAS, LINES, find_body_mass_index, has_own_level
+from clinworld.world.history_drugs import find_states
 from clinworld.world.level_course import derive_levels
 from clinworld.world.level_motion import Treatment
 from clinworld.world.observe_plan import find_usual_shifts, list_sources
@@ -37,6 +38,7 @@ from clinworld.world.visits import draw_visits
 Days = NDArray[np.int64]
 
 AREA = "findings"
+HAS_DIABETES = "has_diabetes"  # the flag of rule_facts
 _BMI, _OFFICE, _AMBULATORY, _HOME = "bmi", "office_sbp", "daytime_ambulatory_sbp", HOME_PRESSURE
 _SCALES = ("weight", "weight_clinic")
 
@@ -104,7 +106,10 @@ def derive_findings(
     routine = _list_routine(knowledge)
     words = rng.first_words(premise.case_id, routine.paths, int(days_seen[-1]) + 1)[:, days_seen]
     charted: list[FindingResult] = []
+    has_diabetes = HAS_DIABETES in find_states(knowledge, (premise.patient.disease, *premise.patient.comorbidities))
     for name, is_charted in zip(routine.names, words_to_uniform(words) < routine.shares, strict=True):
+        if not has_diabetes and f"finding.diabetes_only.{name}" in knowledge.parameters:
+            continue
         charted += [result for result in _find_on_days(name, days_seen[is_charted], patient) if isinstance(result, FindingResult)]
     return tuple(sorted(charted, key=attrgetter("day")))
 

@@ -85,9 +85,16 @@ class DayZero(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def load_past_frame(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str, age_years: float) -> PastFrame:
-    """The frame of a kind of patient; its items are the analytes with a true level, in table order."""
-    items, shares = _load_items(knowledge, list_telling(knowledge, conditions), devices, sex, age_years), _load_shares(knowledge)
+def load_past_frame(
+    knowledge: Knowledge,
+    conditions: tuple[str, ...],
+    devices: tuple[str, ...],
+    sex: str,
+    age_years: float,
+    watched: tuple[str, ...] = (),
+) -> PastFrame:
+    """The frame of a kind of patient; its items are the analytes with a true level, `watched` among them, in table order."""
+    items, shares = _load_items(knowledge, list_telling(knowledge, conditions), devices, sex, age_years, watched), _load_shares(knowledge)
     mover, by_finding, share = [_NONE] * len(items.names), [False] * len(items.names), [shares[_UNWRITTEN]] * len(items.names)
     # The condition whose written level lies farthest from usual, the first on a tie; else the first with a finding that moves the item.
     for push in reversed(list_documented(knowledge, conditions, sex, age_years)):
@@ -121,9 +128,11 @@ def _load_shares(knowledge: Knowledge) -> Mapping[str, float]:
 
 
 @lru_cache(maxsize=2048)
-def _load_items(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str, age_years: float) -> PastItems:
+def _load_items(
+    knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str, age_years: float, watched: tuple[str, ...]
+) -> PastItems:
     if conditions:
-        items = _load_items(knowledge, (), devices, sex, age_years)
+        items = _load_items(knowledge, (), devices, sex, age_years, watched)
         first = load_first_levels(knowledge, conditions, items.names, sex, age_years)
         return replace(
             items,
@@ -132,7 +141,8 @@ def _load_items(knowledge: Knowledge, conditions: tuple[str, ...], devices: tupl
             first_sd=np.maximum(first.sd, _TINY),
             most=_find_most(knowledge, first, items.usual),
         )
-    names = list_reported_analytes(knowledge, devices)
+    known = {*list_reported_analytes(knowledge, devices), *watched}
+    names = tuple(name for name in knowledge.analytes if name in known)
     rows = [knowledge.analytes[name] for name in names]
     usual = load_first_levels(knowledge, (), names, sex, age_years)
     is_log = usual.is_log[:, None]
