@@ -231,6 +231,8 @@ _EVENT = sourced(
     age_high=MAYBE_AGE,
     is_exertional=FLAG,
     axis=maybe_choice(("season", "activity")),
+    first_month=maybe_whole(1, 12),
+    last_month=maybe_whole(1, 12),
     shadows=WORDS,
 )
 
