@@ -11,8 +11,8 @@ class BenignEvent:
     """An everyday complaint or life event without diagnostic meaning.
 
     `kind`: benign (patient_reported_symptom) or life (patient_reported_context). `topic` groups those that must not repeat in one
-    patient. `first_month` to `last_month` (1–12, may go round the turn of the year) are when it happens,
-    None at any time. `shadows` are the drivers and conditions it could be mistaken for; it is not drawn where one of them is the answer or known.
+    patient. `first_month` to `last_month` (1–12, may go round the turn of the year) are when it happens, None at any time. `shadows` are
+    the drivers and conditions it could be mistaken for; it is not drawn where one of them is the answer or known.
     """
 
     id: str

@@ -162,7 +162,8 @@ class EventDraw:
 
     Each slot has its own keys -ln(u)/w, one per row and a function of the slot and the row id alone: a row added to the table changes
     the slots it wins, and another only where the row it displaced there wins a later one. `may_recur`: when topics run out they may come
-    again, then rows, none of them soon after the last time; otherwise running out is a conflict. Rows in `avoided` come up only when there are no others.
+    again, then rows, none of them soon after the last time; otherwise running out is a conflict.
+    Rows in `avoided` come up only when there are no others.
     """
 
     pool: EventPool
@@ -174,7 +175,7 @@ class EventDraw:
     avoided: Collection[int] = ()
 
     def draw(self, n: int, kinds: Flags, series: Series, days: Sequence[int], first_day_of_year: int, *, skip: int = 0) -> list[int]:
-        """Row numbers for the slots from `skip` on, `n` slots in all, among the rows flagged in `kinds`; `days` are those of the slots drawn.
+        """Row numbers for the slots from `skip` on, `n` slots in all and those drawn on `days`, among the rows flagged in `kinds`.
 
         Raises PremiseConflict when the rows run out, or a slot fails its checks more often than the redraw limit.
         """
