@@ -32,13 +32,14 @@ def knowledge():
 
 
 class Changed:
-    """A knowledge in which every look-alike is told, with some tables replaced."""
+    """A knowledge in which every look-alike is told and nothing of the drug, with some tables replaced."""
 
     def __init__(self, **tables):
         self._tables = tables
         self.parameters = {
             **knowledge().parameters,
             "events_p_look_alike": replace(knowledge().parameters["events_p_look_alike"], value=1.0),
+            "adverse.after_step_p": replace(knowledge().parameters["adverse.after_step_p"], value=0.0),
         }
 
     def parameter(self, name):

@@ -16,7 +16,7 @@ from clinworld.core.text import Wording
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.premise import PlannedSymptom, Premise
 from clinworld.schema.record import Note, NoteOrigin, NoteSource
-from clinworld.world.adverse_effects import choose_told_harms
+from clinworld.world.adverse_effects import choose_told_bouts, choose_told_harms
 from clinworld.world.event_effects import TOLD, ToldEvent
 from clinworld.world.event_pool import (
     DENSITY,
@@ -149,7 +149,8 @@ def _tell_events(premise: Premise, knowledge: Knowledge, rng: Rng, real_days: se
 
 def _tell_harms(events: list[_Event], days: list[int], premise: Premise, knowledge: Knowledge, rng: Rng, real_texts: set[str]) -> None:
     # A harm of the drug is told in place of the first everyday complaint that falls into its days; no other day or event moves.
-    for harm in choose_told_harms(premise, knowledge, rng, real_texts):
+    harms = choose_told_harms(premise, knowledge, rng, real_texts)
+    for harm in [*harms, *choose_told_bouts(premise, knowledge, rng, real_texts)]:
         fit = [(day, n) for n, day in enumerate(days) if events[n].kind == "benign" and harm.first_day <= day <= harm.last_day]
         free = [(day, n) for day, n in fit if events[n].row.startswith("events:")]
         if free:
