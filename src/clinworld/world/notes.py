@@ -148,12 +148,15 @@ def _tell_events(premise: Premise, knowledge: Knowledge, rng: Rng, real_days: se
 
 
 def _tell_harms(events: list[_Event], days: list[int], premise: Premise, knowledge: Knowledge, rng: Rng, real_texts: set[str]) -> None:
-    # A harm of the drug is told in place of the first everyday complaint that falls into its days; no other day or event moves.
+    # A harm of the drug is told in place of the first everyday complaint that falls into its days, and not at all where that is a declared
+    # distractor; no other day or event moves.
     harms = choose_told_harms(premise, knowledge, rng, real_texts)
     for harm in [*harms, *choose_told_bouts(premise, knowledge, rng, real_texts)]:
-        fit = [(day, n) for n, day in enumerate(days) if events[n].kind == "benign" and harm.first_day <= day <= harm.last_day]
+        fit = [
+            (day, n) for n, day in enumerate(days) if events[n].kind in ("benign", "distractor") and harm.first_day <= day <= harm.last_day
+        ]
         free = [(day, n) for day, n in fit if events[n].row.startswith("events:")]
-        if free:
+        if free and events[min(free)[1]].kind == "benign":
             row = f"drugs:{premise.drug}:{harm.symptom}"
             events[min(free)[1]] = _Event("benign", row, harm.text, None, f"symptoms:{harm.symptom}")
 
