@@ -189,6 +189,11 @@ _SYMPTOM = sourced(
     sex=MAYBE_SEX,
     age_low=MAYBE_AGE,
     age_high=MAYBE_AGE,
+    weight_days=maybe_whole(1, 365),
+    weight_low_kg=maybe_number(-50, 50),
+    weight_high_kg=maybe_number(-50, 50),
+    bmi_low=maybe_number(10, 60),
+    bmi_high=maybe_number(10, 60),
     wordings=WORDINGS,
 )
 
@@ -231,6 +236,8 @@ _EVENT = sourced(
     age_high=MAYBE_AGE,
     is_exertional=FLAG,
     axis=maybe_choice(("season", "activity")),
+    first_month=maybe_whole(1, 12),
+    last_month=maybe_whole(1, 12),
     shadows=WORDS,
 )
 

@@ -11,7 +11,8 @@ class BenignEvent:
     """An everyday complaint or life event without diagnostic meaning.
 
     `kind`: benign (patient_reported_symptom) or life (patient_reported_context). `topic` groups those that must not repeat in one
-    patient. `shadows` are the drivers and conditions it could be mistaken for; it is not drawn where one of them is the answer or known.
+    patient. `first_month` to `last_month` (1–12, may go round the turn of the year) are when it happens, None at any time. `shadows` are
+    the drivers and conditions it could be mistaken for; it is not drawn where one of them is the answer or known.
     """
 
     id: str
@@ -25,6 +26,8 @@ class BenignEvent:
     age_high: int | None
     is_exertional: bool
     axis: str  # "", season, activity
+    first_month: int | None
+    last_month: int | None
     shadows: tuple[str, ...]
     source: str
     status: str
