@@ -105,12 +105,17 @@ def list_treated(knowledge: Knowledge, drugs: tuple[str, ...]) -> frozenset[str]
     return frozenset(name for row in rows for name, _ in row.indications if has_indication(row, (name,)))
 
 
+def find_use(knowledge: Knowledge, drug: str) -> float:
+    """How often a drug is chosen for a condition beside others."""
+    written = f"history_use_{drug}"
+    return knowledge.parameter(written if written in knowledge.parameters else "history_use_other")
+
+
 @lru_cache(maxsize=512)
 def _list_licensed(knowledge: Knowledge, condition: str) -> tuple[_Licensed, ...]:
-    number, licensed = knowledge.parameter, []
+    licensed = []
     for name in knowledge.drugs.containing(condition):
-        row, written = knowledge.drugs[name], f"history_use_{name}"
-        weight = number(written if written in knowledge.parameters else "history_use_other")
+        row, weight = knowledge.drugs[name], find_use(knowledge, name)
         rules = [rule for rule in row.contraindications if rule.kind == "absolute"]
         if has_indication(row, (condition,)) and weight:
             forbidding = (frozenset(rule.condition for rule in rules), frozenset(rule.state for rule in rules))
