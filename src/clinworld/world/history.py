@@ -19,15 +19,18 @@ from clinworld.schema.premise import Premise
 from clinworld.schema.record import History, PastEvent, Series
 from clinworld.world.course import build_course
 from clinworld.world.effects import DIABETES
-from clinworld.world.formulas import FORMULAS
-from clinworld.world.history_drugs import Ended, Line, Patient, chart_lines, draw_past_lines, stop_forbidden
+from clinworld.world.formulas import FORMULAS, find_body_mass_index
+from clinworld.world.history_drugs import Ended, Line, Patient, chart_lines, draw_past_lines, find_treated, stop_forbidden
 from clinworld.world.history_labs import Past, observe_past_labs
 from clinworld.world.history_levels import DayZero, PastFrame, find_day_zero, load_past_frame, moves_levels, remove_drugs
 from clinworld.world.history_places import DAYS_A_YEAR, LABELS, PLACES, OldRecord, age_at, draw_old_records, find_old_event
+from clinworld.world.levels import draw_first_levels, load_first_levels
 from clinworld.world.observe_streams import reflect
 
 _DIAGNOSED, _DIAGNOSIS_DRAWS = "diagnosed", 5  # draws: twice since when, twice where within limits, place
 _RENAL, _FILTRATION = "creatinine", "egfr"
+_AFTER = ("history_after.", "background.needs.")  # rows that name a condition and the one it comes only with
+_TINY = 1e-9
 
 
 def draw_history(premise: Premise, knowledge: Knowledge, rng: Rng, *, course: Course | None = None) -> History:
@@ -156,17 +159,35 @@ def draw_diagnoses(
     uniforms = drawn[:, 2:].tolist()
     stopped = {_first_licensed(record, conditions, knowledge): record.event.day for record in records if record.row.taken}
     made: dict[str, Diagnosis] = {}
+    earliest: dict[str, int] = {}
     for name, since, u in zip(conditions, years, uniforms, strict=True):
-        row = knowledge.conditions.get(name)
-        youngest = max(numbers.first_age_years, (row.age_low or 0) if row is not None else 0)
         # One who has just come of age was diagnosed within the shortest time.
-        room = max(age - youngest, numbers.diagnosed_least)
+        room = max(age - _find_youngest(name, knowledge), numbers.diagnosed_least)
+        earliest[name] = -int(DAYS_A_YEAR * room)
         day = -int(DAYS_A_YEAR * (since if since < room else room * u[0]))
         if name in stopped and day > (latest := stopped[name] - int(numbers.before_stop_low_days)):
             oldest = max(stopped[name] - int(numbers.before_stop_high_days), -int(DAYS_A_YEAR * room))
             day = latest - int(max(latest - oldest, 0) * u[1])
         made[name] = Diagnosis(min(day, -1), PLACES[int(u[2] * len(PLACES))])
+    latest = {name: stop - int(numbers.before_stop_low_days) for name, stop in stopped.items()}
+    for name, cause in list_caused(knowledge):
+        if name in made and cause in made and made[name].day < made[cause].day:
+            early, late = made[name].day, min(made[cause].day, latest.get(name, -1))
+            made[cause] = made[cause]._replace(day=max(early, earliest[cause]))
+            made[name] = made[name]._replace(day=max(late, made[cause].day))
     return made
+
+
+@lru_cache(maxsize=8)
+def list_caused(knowledge: Knowledge) -> tuple[tuple[str, str], ...]:
+    """(condition, the one it comes only with and after which it is diagnosed)."""
+    rows = [name.removeprefix(prefix).split(".") for name in knowledge.parameters for prefix in _AFTER if name.startswith(prefix)]
+    return tuple((name, cause) for name, cause in rows)
+
+
+def _find_youngest(condition: str, knowledge: Knowledge) -> float:
+    row = knowledge.conditions.get(condition)
+    return max(read_numbers(knowledge).first_age_years, (row.age_low or 0) if row is not None else 0)
 
 
 def _first_licensed(record: OldRecord, conditions: Sequence[str], knowledge: Knowledge) -> str:
@@ -233,8 +254,25 @@ def _draw_lines(
         untreated = remove_drugs(day_zero.level, [*others, line], frame, has_diabetes, knowledge)
         return bool((untreated <= np.maximum(frame.items.most, day_zero.level)).all())
 
-    patient = Patient(_find_barring_levels(premise, frame, day_zero, knowledge), states, spoken_against, may_last)
+    barring, control = _find_barring_levels(premise, frame, day_zero, knowledge), find_control(premise, tuple(diagnosed), knowledge, rng)
+    patient = Patient(barring, control, states, spoken_against, may_last)
     return draw_past_lines(premise, moments, ended, patient, knowledge, rng)
+
+
+def find_control(premise: Premise, conditions: tuple[str, ...], knowledge: Knowledge, rng: Rng) -> dict[str, float]:
+    """How far to the side to which drugs move it the level lies by which each condition is treated, in SD, on day 0.
+
+    It is the level that the documented conditions make, so it tells nothing of one that shows itself.
+    """
+    treated = {name: found for name in conditions if (found := find_treated(knowledge, name)) is not None}
+    items = tuple(dict.fromkeys(each.item for each in treated.values()))
+    if not items:
+        return {}
+    first = load_first_levels(knowledge, conditions, items, premise.patient.sex, age_at(premise.patient, 0))
+    level = draw_first_levels(premise.case_id, first, find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge), rng)
+    on_scale = np.where(first.is_log[:, None], np.log(np.maximum(level, _TINY)), level)
+    place = dict(zip(items, ((on_scale - first.mean) / np.maximum(first.sd, _TINY))[:, 0].tolist(), strict=True))
+    return {name: each.sign * place[each.item] for name, each in treated.items()}
 
 
 def _find_barring_levels(premise: Premise, frame: PastFrame, day_zero: DayZero, knowledge: Knowledge) -> dict[str, float]:

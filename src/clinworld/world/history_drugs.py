@@ -4,6 +4,8 @@ A drug is given for a documented condition from its diagnosis on, never where on
 never two of one class. Changes fall on visits. What the drugs did to levels is decided in `history_levels.py`.
 """
 
+import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,7 +17,9 @@ from clinworld.schema.premise import Premise
 from clinworld.schema.record import PastPrescription, Series
 from clinworld.world.seen_results import find_against, read_against
 
-_DRAWS = 8  # of each drug line: whether, which, begin, steps, stop, when, further
+_DRAWS = 8  # of each drug line: whether, which, begin, dose, stop, when, out of order
+_LOGISTIC = 1.702  # a normal curve is this much steeper than a logistic one
+_DAYS_A_YEAR = 365
 
 
 class Line(NamedTuple):
@@ -90,9 +94,10 @@ def _list_clashing(knowledge: Knowledge, name: str, others: tuple[str, ...]) -> 
 
 
 class _Licensed(NamedTuple):
-    # A drug for a condition: how often it is chosen, and what forbids it.
+    # A drug for a condition: how often it is chosen, in which place it is used, and what forbids it.
     name: str
     weight: float
+    order: int
     ingredient: str
     conditions: frozenset[str]
     states: frozenset[str]
@@ -119,16 +124,44 @@ def _list_licensed(knowledge: Knowledge, condition: str) -> tuple[_Licensed, ...
         rules = [rule for rule in row.contraindications if rule.kind == "absolute"]
         if has_indication(row, (condition,)) and weight:
             forbidding = (frozenset(rule.condition for rule in rules), frozenset(rule.state for rule in rules))
-            licensed.append(_Licensed(name, weight, row.rxcui, *forbidding))
+            licensed.append(_Licensed(name, weight, find_order(knowledge, condition, name), row.rxcui, *forbidding))
     return tuple(licensed)
 
 
-def _list_candidates(knowledge: Knowledge, condition: str, conditions: tuple[str, ...], presenting: str, drug: str) -> dict[str, float]:
-    """Drug → how often it is chosen for a condition; only what the documented and the presenting conditions allow."""
+def find_order(knowledge: Knowledge, condition: str, drug: str) -> int:
+    """In which place a drug is used for a condition: one of place 2 after one of place 1, and so on."""
+    written = (f"history_order.{condition}.{drug}", f"history_order.{condition}")
+    return int(next((knowledge.parameter(name) for name in written if name in knowledge.parameters), 1))
+
+
+class Treated(NamedTuple):
+    """The item by whose level a condition is treated, and whether drugs for it raise (1) or lower (-1) it."""
+
+    item: str
+    sign: int
+
+
+@lru_cache(maxsize=512)
+def find_treated(knowledge: Knowledge, condition: str) -> Treated | None:
+    """The item with a level of the condition's own that the drugs chosen for it move most often; None where they move none."""
+    moved: dict[str, list[float]] = {}
+    for each in _list_licensed(knowledge, condition):
+        for item, mean in {effect.item: effect.mean for effect in knowledge.drugs[each.name].effects}.items():
+            moved.setdefault(item, []).append(each.weight if mean > 0 else -each.weight)
+    row = knowledge.conditions.get(condition)
+    written = [level.item for level in row.levels if level.item in moved] if row is not None else []
+    item = max(written, key=lambda item: sum(map(abs, moved[item])), default=None)
+    return None if item is None else Treated(item, 1 if sum(moved[item]) > 0 else -1)
+
+
+def _list_candidates(
+    knowledge: Knowledge, condition: str, conditions: tuple[str, ...], presenting: str, drug: str
+) -> dict[str, _Licensed]:
+    """The drugs for a condition by name; only what the documented and the presenting conditions allow."""
     known = tuple(dict.fromkeys((*conditions, presenting))) if presenting else conditions
     states, ingredient = find_states(knowledge, known), knowledge.drugs[drug].rxcui
     return {
-        each.name: each.weight
+        each.name: each
         for each in _list_licensed(knowledge, condition)
         if each.ingredient != ingredient and each.conditions.isdisjoint(known) and each.states.isdisjoint(states)
     }
@@ -136,9 +169,10 @@ def _list_candidates(knowledge: Knowledge, condition: str, conditions: tuple[str
 
 class Patient(NamedTuple):
     """What decides which drugs a patient could be given: true levels by item, what old events made true or spoke against, and a bar of
-    one's own."""
+    one's own. `control` says by condition, in SD, how far the level it is treated by lies to the side to which drugs move it."""
 
     levels: Mapping[str, float]
+    control: Mapping[str, float]
     states: tuple[str, ...]
     spoken_against: frozenset[str]
     may_last: Callable[[Line, Sequence[Line]], bool]
@@ -164,7 +198,7 @@ def draw_past_lines(
         treated = list_treated(knowledge, (stop.drug,))
         condition = next(name for name in conditions if name in treated)
         days = [day for day in moments[condition] if day < stop.day]
-        lines.append(_begin(premise.case_id, knowledge.drugs[stop.drug], condition, days, stop.day, knowledge, rng))
+        lines.append(_begin(premise, knowledge.drugs[stop.drug], condition, days, stop.day, knowledge, rng))
     paths = [("history", "drugs", condition) for condition in conditions]
     drawn = words_to_uniform(rng.first_words(premise.case_id, paths, _DRAWS * int(knowledge.parameter("history_lines_most")))).tolist()
     for condition, uniforms in zip(conditions, drawn, strict=True):
@@ -182,42 +216,67 @@ def _draw_for(
     patient: Patient,
     knowledge: Knowledge,
 ) -> list[Line]:
-    number = knowledge.parameter
-    treated = f"history_p_treated_{condition}"
-    p = number(treated if treated in knowledge.parameters else "history_p_treated")
-    if drawn[0] >= p:
-        return []
+    number, control = knowledge.parameter, patient.control.get(condition, 0.0)
     shown = premise.presenting.condition if premise.presenting else ""
     candidates = _list_candidates(knowledge, condition, conditions, shown, premise.drug)
-    if not candidates:
-        return []
     names = tuple(candidates)
     clashing = set(patient.spoken_against)
     for line in before:
         clashing |= _list_clashing(knowledge, line.drug.id, names)
     if patient.states or patient.levels:
         clashing |= {name for name in names if _is_forbidden(knowledge.drugs[name], patient, number("history_level_margin"))}
+    places = [candidates[name].order for name in names if name not in clashing]
+    if not places:
+        return []
+    own = find_order(knowledge, condition, premise.drug) if has_indication(knowledge.drugs[premise.drug], (condition,)) else min(places)
+    # A drug of the course that comes after another was not the first.
+    p = 1.0 if own > min(places) else _tilt(_find_chance("history_p_treated", condition, knowledge), control, knowledge)
+    p_stopped = _tilt(number("history_p_stopped"), -control, knowledge)
     lines: list[Line] = []
-    for at in range(0, len(drawn), _DRAWS):
+    begun = 0
+    for n, at in enumerate(range(0, len(drawn), _DRAWS)):
         u = drawn[at : at + _DRAWS]
-        left = {name: weight for name, weight in candidates.items() if name not in clashing}
-        if u[0] >= p or not left:
+        if u[0] >= p:
             break
-        p = number("history_p_further_drug")
+        begun = min(max(int(u[2] * (number("history_start_visits_most") + 1)) + n, begun), len(moments) - 1)
+        given = sum(line.drug.id in candidates and line.steps[0][0] <= moments[begun] for line in (*before, *lines))
+        reach = min(own, *places) + given + int(u[6] < number("history_p_out_of_order"))
+        left = {name: each.weight for name, each in candidates.items() if name not in clashing and each.order <= reach}
+        if not left:
+            break
+        p = _find_chance("history_p_further_drug", condition, knowledge)
         drug = knowledge.drugs[_weigh(left, u[1])]
-        first = min(int(u[2] * (number("history_start_visits_most") + 1)) + at // _DRAWS, len(moments) - 1)
-        line = _climb(drug, condition, moments[first:], None, u[3], knowledge)
-        lasts = u[4] >= number("history_p_stopped") and premise.drug not in _list_clashing(knowledge, drug.id, (premise.drug,))
-        lasts = lasts and patient.may_last(line, [*before, *lines])
-        if not lasts:
-            later = moments[first + 1 :]
+        line = _climb(drug, condition, moments[begun:], None, u[3], premise, knowledge)
+        lasting = None
+        if u[4] >= p_stopped and premise.drug not in _list_clashing(knowledge, drug.id, (premise.drug,)):
+            lasting = _lower(line, [*before, *lines], patient)
+        if lasting is None:
+            later = moments[begun + 1 :]
             if not later:
                 continue
             end = later[int(u[5] * len(later))]
-            line = _climb(drug, condition, [day for day in moments[first:] if day < end], end - 1, u[3], knowledge)
-        lines.append(line)
+            line = _climb(drug, condition, [day for day in moments[begun:] if day < end], end - 1, u[3], premise, knowledge)
+        lines.append(lasting or line)
         clashing |= _list_clashing(knowledge, drug.id, names)
     return lines
+
+
+def _find_chance(name: str, condition: str, knowledge: Knowledge) -> float:
+    written = f"{name}_{condition}"
+    return knowledge.parameter(written if written in knowledge.parameters else name)
+
+
+def _tilt(p: float, control: float, knowledge: Knowledge) -> float:
+    """A chance that goes with how well controlled someone is and is `p` over all people (logistic approximation of the normal curve)."""
+    slope = knowledge.parameter("history_treated_shows")
+    odds = math.log(p / (1.0 - p)) * math.sqrt(1.0 + slope**2) + _LOGISTIC * slope * control
+    return 1.0 / (1.0 + math.exp(-odds))
+
+
+def _lower(line: Line, others: Sequence[Line], patient: Patient) -> Line | None:
+    """The line at the highest of its doses at which it may still be in force on day 0; None where it may at none."""
+    lower = (line._replace(steps=line.steps[:n]) for n in range(len(line.steps), 0, -1))
+    return next((each for each in lower if patient.may_last(each, others)), None)
 
 
 def _is_forbidden(drug: Drug, patient: Patient, margin: float) -> bool:
@@ -233,23 +292,54 @@ def _weigh(weights: Mapping[str, float], u: float) -> str:
     return next(reversed(dict(weights)))
 
 
-def _begin(case_id: str, drug: Drug, condition: str, days: Sequence[int], last: int, knowledge: Knowledge, rng: Rng) -> Line:
-    u = rng.at(case_id, "history", "stopped", drug.id).uniform(2).tolist()
-    return _climb(drug, condition, days[int(u[0] * len(days)) :], last, u[1], knowledge)
+def _begin(
+    premise: Premise, drug: Drug, condition: str, days: Sequence[int], last: int, knowledge: Knowledge, rng: Rng
+) -> Line:
+    u = rng.at(premise.case_id, "history", "stopped", drug.id).uniform(2).tolist()
+    return _climb(drug, condition, days[int(u[0] * len(days)) :], last, u[1], premise, knowledge)
 
 
-def _climb(drug: Drug, condition: str, moments: Sequence[int], last: int | None, u: float, knowledge: Knowledge) -> Line:
-    """A line begun on the first moment and raised step by step, as its titration allows, on later ones up to a drawn rung."""
+def _climb(
+    drug: Drug, condition: str, moments: Sequence[int], last: int | None, u: float, premise: Premise, knowledge: Knowledge
+) -> Line:
+    """A line begun on the first moment and raised on later ones, as its titration allows, up to the dose aimed at.
+
+    A long ladder is climbed several rungs at a time, since what happens between visits is not charted.
+    """
     top = dict(drug.indications)[condition]
     rungs = [dose for dose in drug.ladder if dose <= top] or [drug.ladder[0]]
-    target = int(u * min(len(rungs), knowledge.parameter("history_rungs_most") + 1))
-    steps, least = [(moments[0], rungs[0])], max(drug.min_titration_days, 1)
+    years = ((last or 0) - moments[0]) / _DAYS_A_YEAR
+    target = _aim(rungs, _find_usual_dose(drug, premise.start_weight_kg, years, knowledge), u, knowledge)
+    stride = max(math.ceil(target / knowledge.parameter("history_rungs_most")), 1)
+    steps, least, at = [(moments[0], rungs[0])], max(drug.min_titration_days, 1), 0
     for day in moments[1:]:
-        if len(steps) > target or (last is not None and day >= last):
+        if at >= target or (last is not None and day >= last):
             break
-        if day - steps[-1][0] >= least:
-            steps.append((day, rungs[len(steps)]))
+        if (reach := min(at + stride, target, at + (day - steps[-1][0]) // least)) > at:
+            at = reach
+            steps.append((day, rungs[at]))
     return Line(drug, condition, tuple(steps), last)
+
+
+def _find_usual_dose(drug: Drug, weight_kg: float, years: float, knowledge: Knowledge) -> float:
+    """The usual maintenance dose: as its row says, by weight and years of use where it says so; else the middle of the ladder."""
+    rows = knowledge.parameters
+    if (by_weight := f"history_dose_per_kg.{drug.id}") in rows:
+        return weight_kg * (rows[by_weight].value + knowledge.parameter("history_dose_per_kg_year") * years)
+    written = rows.get(f"history_dose.{drug.id}")
+    return drug.ladder[len(drug.ladder) // 2] if written is None else written.value
+
+
+def _aim(rungs: Sequence[float], usual_dose: float, u: float, knowledge: Knowledge) -> int:
+    """The rung aimed at: mostly that of the usual dose, below it in a few and above it in a few, at most twice as much."""
+    usual = max(bisect_right(rungs, usual_dose) - 1, 0)
+    p_low, p_high = knowledge.parameter("history_p_low_dose"), knowledge.parameter("history_p_high_dose")
+    if u < p_low:
+        return int(u / p_low * usual)
+    if u < 1.0 - p_high:
+        return usual
+    most = max(bisect_right(rungs, 2 * usual_dose) - 1, usual)
+    return most - int((1.0 - u) / p_high * (most - usual))
 
 
 def stop_forbidden(lines: Sequence[Line], series: Sequence[Series], sex: str, knowledge: Knowledge) -> tuple[Line, ...]:
