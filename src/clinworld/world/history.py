@@ -289,6 +289,7 @@ def _find_barring_levels(premise: Premise, frame: PastFrame, day_zero: DayZero, 
 
 @lru_cache(maxsize=1024)
 def tell_diagnosis(condition: str, knowledge: Knowledge) -> Wording:
-    """How the chart says that a condition was diagnosed."""
-    names, labels = knowledge.conditions[condition].names, load_labels(LABELS)
-    return Wording(*(labels.say(_DIAGNOSED, language, name=names.say(language)) for language in LANGUAGES))
+    """How the chart says that a condition was diagnosed: by its name, or by one diagnosis where the name is of several."""
+    names, labels, one = knowledge.conditions[condition].names, load_labels(LABELS), f"name_{condition}"
+    said = [labels.say(one, language) if one in labels else names.say(language) for language in LANGUAGES]
+    return Wording(*(labels.say(_DIAGNOSED, language, name=name) for language, name in zip(LANGUAGES, said, strict=True)))

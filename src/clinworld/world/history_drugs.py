@@ -5,7 +5,7 @@ never two of one class. Changes fall on visits. What the drugs did to levels is 
 """
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,11 +15,11 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Contraindication, Drug
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import PastPrescription, Series
+from clinworld.world.history_doses import climb_doses
 from clinworld.world.seen_results import find_against, read_against
 
 _DRAWS = 8  # of each drug line: whether, which, begin, dose, stop, when, out of order
 _LOGISTIC = 1.702  # a normal curve is this much steeper than a logistic one
-_DAYS_A_YEAR = 365
 
 
 class Line(NamedTuple):
@@ -146,17 +146,17 @@ def find_treated(knowledge: Knowledge, condition: str) -> Treated | None:
     """The item with a level of the condition's own that the drugs chosen for it move most often; None where they move none."""
     moved: dict[str, list[float]] = {}
     for each in _list_licensed(knowledge, condition):
-        for item, mean in {effect.item: effect.mean for effect in knowledge.drugs[each.name].effects}.items():
-            moved.setdefault(item, []).append(each.weight if mean > 0 else -each.weight)
+        for name, mean in {effect.item: effect.mean for effect in knowledge.drugs[each.name].effects}.items():
+            moved.setdefault(name, []).append(each.weight if mean > 0 else -each.weight)
     row = knowledge.conditions.get(condition)
     written = [level.item for level in row.levels if level.item in moved] if row is not None else []
-    item = max(written, key=lambda item: sum(map(abs, moved[item])), default=None)
-    return None if item is None else Treated(item, 1 if sum(moved[item]) > 0 else -1)
+    if not written:
+        return None
+    item = max(written, key=lambda name: sum(map(abs, moved[name])))
+    return Treated(item, 1 if sum(moved[item]) > 0 else -1)
 
 
-def _list_candidates(
-    knowledge: Knowledge, condition: str, conditions: tuple[str, ...], presenting: str, drug: str
-) -> dict[str, _Licensed]:
+def _list_candidates(knowledge: Knowledge, condition: str, conditions: tuple[str, ...], presenting: str, drug: str) -> dict[str, _Licensed]:
     """The drugs for a condition by name; only what the documented and the presenting conditions allow."""
     known = tuple(dict.fromkeys((*conditions, presenting))) if presenting else conditions
     states, ingredient = find_states(knowledge, known), knowledge.drugs[drug].rxcui
@@ -206,6 +206,44 @@ def draw_past_lines(
     return tuple(lines)
 
 
+class _Choice(NamedTuple):
+    # The drugs for a condition by name and those of them that may not be given; the places in which the others are used, and the places of
+    # what is given for other reasons: by records, for conditions before, in the course.
+    candidates: Mapping[str, _Licensed]
+    clashing: set[str]
+    places: set[int]
+    elsewhere: set[int]
+
+    def find_left(self, lines: Iterable[Line], day: int, is_out_of_order: bool) -> dict[str, float]:
+        """Drug → how often it is chosen, of those whose turn it is on a day."""
+        given = {self.candidates[line.drug.id].order for line in lines if line.drug.id in self.candidates and line.steps[0][0] <= day}
+        reach = min((self.places | self.elsewhere) - given, default=max(self.places)) + int(is_out_of_order)
+        return {name: each.weight for name, each in self.candidates.items() if name not in self.clashing and each.order <= reach}
+
+    def find_first(self, lines: Iterable[Line], moments: Sequence[int]) -> int:
+        """The place of the first moment: what comes after a drug that a record ends begins no sooner than that."""
+        orders = ((self.candidates[line.drug.id].order, line) for line in lines if line.drug.id in self.candidates)
+        first = [line.steps[0][0] for order, line in orders if order < min(self.places)]
+        return bisect_left(moments, min(first)) if first else 0
+
+
+def _find_choice(
+    condition: str, premise: Premise, conditions: tuple[str, ...], before: Sequence[Line], patient: Patient, knowledge: Knowledge
+) -> _Choice:
+    shown = premise.presenting.condition if premise.presenting else ""
+    candidates = _list_candidates(knowledge, condition, conditions, shown, premise.drug)
+    names, clashing = tuple(candidates), set(patient.spoken_against)
+    for line in before:
+        clashing |= _list_clashing(knowledge, line.drug.id, names)
+    if patient.states or patient.levels:
+        margin = knowledge.parameter("history_level_margin")
+        clashing |= {name for name in names if _is_forbidden(knowledge.drugs[name], patient, margin)}
+    elsewhere = {candidates[line.drug.id].order for line in before if line.drug.id in candidates}
+    if has_indication(knowledge.drugs[premise.drug], (condition,)):
+        elsewhere.add(find_order(knowledge, condition, premise.drug))
+    return _Choice(candidates, clashing, {candidates[name].order for name in names if name not in clashing}, elsewhere)
+
+
 def _draw_for(
     condition: str,
     drawn: Sequence[float],
@@ -217,48 +255,56 @@ def _draw_for(
     knowledge: Knowledge,
 ) -> list[Line]:
     number, control = knowledge.parameter, patient.control.get(condition, 0.0)
-    shown = premise.presenting.condition if premise.presenting else ""
-    candidates = _list_candidates(knowledge, condition, conditions, shown, premise.drug)
-    names = tuple(candidates)
-    clashing = set(patient.spoken_against)
-    for line in before:
-        clashing |= _list_clashing(knowledge, line.drug.id, names)
-    if patient.states or patient.levels:
-        clashing |= {name for name in names if _is_forbidden(knowledge.drugs[name], patient, number("history_level_margin"))}
-    places = [candidates[name].order for name in names if name not in clashing]
-    if not places:
+    choice = _find_choice(condition, premise, conditions, before, patient, knowledge)
+    if not choice.places:
         return []
-    own = find_order(knowledge, condition, premise.drug) if has_indication(knowledge.drugs[premise.drug], (condition,)) else min(places)
-    # A drug of the course that comes after another was not the first.
-    p = 1.0 if own > min(places) else _tilt(_find_chance("history_p_treated", condition, knowledge), control, knowledge)
-    p_stopped = _tilt(number("history_p_stopped"), -control, knowledge)
+    p = _tilt(_find_chance("history_p_treated", condition, knowledge), control, knowledge)
+    # Who was given, or is given in the course, what comes after another drug was given that.
+    if max(choice.elsewhere, default=0) > min(choice.places):
+        p = 1.0
     lines: list[Line] = []
-    begun = 0
+    begun, late = choice.find_first(before, moments), int(number("history_start_visits_most")) + 1
     for n, at in enumerate(range(0, len(drawn), _DRAWS)):
         u = drawn[at : at + _DRAWS]
         if u[0] >= p:
             break
-        begun = min(max(int(u[2] * (number("history_start_visits_most") + 1)) + n, begun), len(moments) - 1)
-        given = sum(line.drug.id in candidates and line.steps[0][0] <= moments[begun] for line in (*before, *lines))
-        reach = min(own, *places) + given + int(u[6] < number("history_p_out_of_order"))
-        left = {name: each.weight for name, each in candidates.items() if name not in clashing and each.order <= reach}
+        p = _find_chance("history_p_further_drug", condition, knowledge)
+        begun = min(max(int(u[2] * late) + n, begun), len(moments) - 1)
+        left = choice.find_left((*before, *lines), moments[begun], u[6] < number("history_p_out_of_order"))
         if not left:
             break
-        p = _find_chance("history_p_further_drug", condition, knowledge)
         drug = knowledge.drugs[_weigh(left, u[1])]
-        line = _climb(drug, condition, moments[begun:], None, u[3], premise, knowledge)
-        lasting = None
-        if u[4] >= p_stopped and premise.drug not in _list_clashing(knowledge, drug.id, (premise.drug,)):
-            lasting = _lower(line, [*before, *lines], patient)
-        if lasting is None:
-            later = moments[begun + 1 :]
-            if not later:
-                continue
-            end = later[int(u[5] * len(later))]
-            line = _climb(drug, condition, [day for day in moments[begun:] if day < end], end - 1, u[3], premise, knowledge)
-        lines.append(lasting or line)
-        clashing |= _list_clashing(knowledge, drug.id, names)
+        line = _draw_line(drug, condition, u, moments[begun:], [*before, *lines], premise, patient, knowledge)
+        if line is not None:
+            lines.append(line)
+            choice.clashing.update(_list_clashing(knowledge, drug.id, tuple(choice.candidates)))
     return lines
+
+
+def _draw_line(
+    drug: Drug,
+    condition: str,
+    u: Sequence[float],
+    moments: Sequence[int],
+    others: Sequence[Line],
+    premise: Premise,
+    patient: Patient,
+    knowledge: Knowledge,
+) -> Line | None:
+    """A line begun on the first moment; None where it may not last until day 0 and there is no visit at which it could have ended."""
+    p_stopped = _tilt(knowledge.parameter("history_p_stopped"), -patient.control.get(condition, 0.0), knowledge)
+    if u[4] >= p_stopped and premise.drug not in _list_clashing(knowledge, drug.id, (premise.drug,)):
+        line = climb(drug, condition, moments, None, u[3], premise.start_weight_kg, knowledge)
+        # At the highest of its doses at which it may.
+        lower = (line._replace(steps=line.steps[:n]) for n in range(len(line.steps), 0, -1))
+        lasting = next((each for each in lower if patient.may_last(each, others)), None)
+        if lasting is not None:
+            return lasting
+    later = moments[1:]
+    if not later:
+        return None
+    end = later[int(u[5] * len(later))]
+    return climb(drug, condition, [day for day in moments if day < end], end - 1, u[3], premise.start_weight_kg, knowledge)
 
 
 def _find_chance(name: str, condition: str, knowledge: Knowledge) -> float:
@@ -271,12 +317,6 @@ def _tilt(p: float, control: float, knowledge: Knowledge) -> float:
     slope = knowledge.parameter("history_treated_shows")
     odds = math.log(p / (1.0 - p)) * math.sqrt(1.0 + slope**2) + _LOGISTIC * slope * control
     return 1.0 / (1.0 + math.exp(-odds))
-
-
-def _lower(line: Line, others: Sequence[Line], patient: Patient) -> Line | None:
-    """The line at the highest of its doses at which it may still be in force on day 0; None where it may at none."""
-    lower = (line._replace(steps=line.steps[:n]) for n in range(len(line.steps), 0, -1))
-    return next((each for each in lower if patient.may_last(each, others)), None)
 
 
 def _is_forbidden(drug: Drug, patient: Patient, margin: float) -> bool:
@@ -292,54 +332,16 @@ def _weigh(weights: Mapping[str, float], u: float) -> str:
     return next(reversed(dict(weights)))
 
 
-def _begin(
-    premise: Premise, drug: Drug, condition: str, days: Sequence[int], last: int, knowledge: Knowledge, rng: Rng
-) -> Line:
+def _begin(premise: Premise, drug: Drug, condition: str, days: Sequence[int], last: int, knowledge: Knowledge, rng: Rng) -> Line:
     u = rng.at(premise.case_id, "history", "stopped", drug.id).uniform(2).tolist()
-    return _climb(drug, condition, days[int(u[0] * len(days)) :], last, u[1], premise, knowledge)
+    # What comes after another drug began in the later half.
+    place = u[0] if find_order(knowledge, condition, drug.id) == 1 else (1.0 + u[0]) / 2.0
+    return climb(drug, condition, days[int(place * len(days)) :], last, u[1], premise.start_weight_kg, knowledge)
 
 
-def _climb(
-    drug: Drug, condition: str, moments: Sequence[int], last: int | None, u: float, premise: Premise, knowledge: Knowledge
-) -> Line:
-    """A line begun on the first moment and raised on later ones, as its titration allows, up to the dose aimed at.
-
-    A long ladder is climbed several rungs at a time, since what happens between visits is not charted.
-    """
-    top = dict(drug.indications)[condition]
-    rungs = [dose for dose in drug.ladder if dose <= top] or [drug.ladder[0]]
-    years = ((last or 0) - moments[0]) / _DAYS_A_YEAR
-    target = _aim(rungs, _find_usual_dose(drug, premise.start_weight_kg, years, knowledge), u, knowledge)
-    stride = max(math.ceil(target / knowledge.parameter("history_rungs_most")), 1)
-    steps, least, at = [(moments[0], rungs[0])], max(drug.min_titration_days, 1), 0
-    for day in moments[1:]:
-        if at >= target or (last is not None and day >= last):
-            break
-        if (reach := min(at + stride, target, at + (day - steps[-1][0]) // least)) > at:
-            at = reach
-            steps.append((day, rungs[at]))
-    return Line(drug, condition, tuple(steps), last)
-
-
-def _find_usual_dose(drug: Drug, weight_kg: float, years: float, knowledge: Knowledge) -> float:
-    """The usual maintenance dose: as its row says, by weight and years of use where it says so; else the middle of the ladder."""
-    rows = knowledge.parameters
-    if (by_weight := f"history_dose_per_kg.{drug.id}") in rows:
-        return weight_kg * (rows[by_weight].value + knowledge.parameter("history_dose_per_kg_year") * years)
-    written = rows.get(f"history_dose.{drug.id}")
-    return drug.ladder[len(drug.ladder) // 2] if written is None else written.value
-
-
-def _aim(rungs: Sequence[float], usual_dose: float, u: float, knowledge: Knowledge) -> int:
-    """The rung aimed at: mostly that of the usual dose, below it in a few and above it in a few, at most twice as much."""
-    usual = max(bisect_right(rungs, usual_dose) - 1, 0)
-    p_low, p_high = knowledge.parameter("history_p_low_dose"), knowledge.parameter("history_p_high_dose")
-    if u < p_low:
-        return int(u / p_low * usual)
-    if u < 1.0 - p_high:
-        return usual
-    most = max(bisect_right(rungs, 2 * usual_dose) - 1, usual)
-    return most - int((1.0 - u) / p_high * (most - usual))
+def climb(drug: Drug, condition: str, moments: Sequence[int], last: int | None, u: float, weight_kg: float, knowledge: Knowledge) -> Line:
+    """A line begun on the first moment and raised on later ones up to the dose aimed at."""
+    return Line(drug, condition, climb_doses(drug, dict(drug.indications)[condition], moments, last, u, weight_kg, knowledge), last)
 
 
 def stop_forbidden(lines: Sequence[Line], series: Sequence[Series], sex: str, knowledge: Knowledge) -> tuple[Line, ...]:
