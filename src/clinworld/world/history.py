@@ -165,17 +165,25 @@ def draw_diagnoses(
         room = max(age - _find_youngest(name, knowledge), numbers.diagnosed_least)
         earliest[name] = -int(DAYS_A_YEAR * room)
         day = -int(DAYS_A_YEAR * (since if since < room else room * u[0]))
-        if name in stopped and day > (latest := stopped[name] - int(numbers.before_stop_low_days)):
+        if name in stopped and day > (last := stopped[name] - int(numbers.before_stop_low_days)):
             oldest = max(stopped[name] - int(numbers.before_stop_high_days), -int(DAYS_A_YEAR * room))
-            day = latest - int(max(latest - oldest, 0) * u[1])
+            day = last - int(max(last - oldest, 0) * u[1])
         made[name] = Diagnosis(min(day, -1), PLACES[int(u[2] * len(PLACES))])
     latest = {name: stop - int(numbers.before_stop_low_days) for name, stop in stopped.items()}
+    return _put_after_causes(made, earliest, latest, knowledge)
+
+
+def _put_after_causes(
+    made: Mapping[str, Diagnosis], earliest: Mapping[str, int], latest: Mapping[str, int], knowledge: Knowledge
+) -> dict[str, Diagnosis]:
+    """The same diagnoses; where a condition was diagnosed before the one it comes only with, the two change days as far as they may."""
+    put = dict(made)
     for name, cause in list_caused(knowledge):
-        if name in made and cause in made and made[name].day < made[cause].day:
-            early, late = made[name].day, min(made[cause].day, latest.get(name, -1))
-            made[cause] = made[cause]._replace(day=max(early, earliest[cause]))
-            made[name] = made[name]._replace(day=max(late, made[cause].day))
-    return made
+        if name in put and cause in put and put[name].day < put[cause].day:
+            first = max(put[name].day, earliest[cause])
+            put[name] = put[name]._replace(day=max(min(put[cause].day, latest.get(name, -1)), first))
+            put[cause] = put[cause]._replace(day=first)
+    return put
 
 
 @lru_cache(maxsize=8)

@@ -13,7 +13,7 @@ _DAYS_A_YEAR = 365
 def climb_doses(
     drug: Drug, top: float, moments: Sequence[int], last: int | None, u: float, weight_kg: float, knowledge: Knowledge
 ) -> tuple[tuple[int, float], ...]:
-    """(first day, dose) of each step, ascending: begun on the first moment, raised on later ones, as titration allows, to the dose aimed at.
+    """(first day, dose) of each step, ascending: begun on the first moment, raised on later ones as titration allows, to the dose aimed at.
 
     `top` is the highest dose allowed, `last` the last day (None: still in force on day 0), `u` (0 to 1) says how high is aimed. A long
     ladder is climbed several rungs at a time, since what happens between visits is not charted.
