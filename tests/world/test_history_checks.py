@@ -12,7 +12,7 @@ from clinworld.gates.item.history_is_possible import check_history
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import History, PastEvent, PastPrescription, Series
 from clinworld.world.history import tell_diagnosis
-from clinworld.world.history_places import render_old_event
+from clinworld.world.history_places import find_old_event, render_old_event
 
 Case = tuple[Premise, History]
 KIDNEYS = ("diabetic_kidney_disease",)
@@ -109,7 +109,8 @@ def with_a_complication() -> Case:
     made = next(event.day for event in history.events if event.text == tell_diagnosis("type_2_diabetes", KNOWLEDGE))
     patient = replace(premise.patient, comorbidities=(*premise.patient.comorbidities, *KIDNEYS))
     told = PastEvent(made, tell_diagnosis(KIDNEYS[0], KNOWLEDGE), "hospital_record")
-    return replace(premise, patient=patient), add_event(replace(history, prescriptions=(), series=()), told)
+    diagnoses = tuple(event for event in history.events if find_old_event(event.text, KNOWLEDGE) is None)
+    return replace(premise, patient=patient), add_event(replace(history, prescriptions=(), series=(), events=diagnoses), told)
 
 
 def diagnose_it_earlier(premise: Premise, history: History) -> History:

@@ -199,9 +199,7 @@ def test_no_two_rows_begin_alike_so_that_a_text_leads_back_to_one_row():
         assert find_old_event(render_old_event(row, 0.4, 0.7, KNOWLEDGE), KNOWLEDGE) == row
 
 
-INTERVAL = re.compile(
-    r"\b(days?|weeks?|months?|years?) (two|ten|later|after)\b|\bby week\b|\bretrial\b|\bevery dose\b|周后|月后|第.周|再用"
-)
+INTERVAL = re.compile(r"\b(weeks?|months?|years?) (two|ten|later)\b|\bby week\b|\bretrial\b|\bevery dose\b|周后|月后|第.周|再用|疗程已")
 MEASURED_ELSEWHERE = re.compile(r"elsewhere|at home|ambulance|isolation room")
 LAB_WORD = re.compile(r"\b(ALT|CK|potassium|sodium|glucose|white cells|pulse|pressure)\b")
 

@@ -193,11 +193,11 @@ def draw_past_lines(
     begun.
     """
     lines: list[Line] = []
-    conditions = tuple(moments)
+    conditions, least = tuple(moments), knowledge.parameter("history_taken_least_days")
     for stop in ended:
         treated = list_treated(knowledge, (stop.drug,))
         condition = next(name for name in conditions if name in treated)
-        days = [day for day in moments[condition] if day < stop.day]
+        days = [day for day in moments[condition] if day <= stop.day - least]
         lines.append(_begin(premise, knowledge.drugs[stop.drug], condition, days, stop.day, knowledge, rng))
     paths = [("history", "drugs", condition) for condition in conditions]
     drawn = words_to_uniform(rng.first_words(premise.case_id, paths, _DRAWS * int(knowledge.parameter("history_lines_most")))).tolist()
