@@ -33,7 +33,7 @@ SOUND: dict[str, dict[str, str]] = {
         **{"is_exertional": "false", "shadows": "sleep_decline", **ORIGIN},
     },
     "past_events": {
-        **{"id": "sample", "kind": "injury", "text_en": "Saw a film", "text_zh": ZH["film"], **ORIGIN},
+        **{"id": "sample", "kind": "injury", "text_en": "Saw a film", "text_zh": ZH["film"], "weight": "1", **ORIGIN},
     },
     "artifacts": {
         **{"id": "sample", **NAMES, "explains_en": "A shift", "explains_zh": ZH["explains"], "size": "1", "unit": "kg"},

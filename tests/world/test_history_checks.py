@@ -12,9 +12,10 @@ from clinworld.gates.item.history_is_possible import check_history
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import History, PastEvent, PastPrescription, Series
 from clinworld.world.history import tell_diagnosis
-from clinworld.world.history_places import render_old_event
+from clinworld.world.history_places import find_old_event, render_old_event
 
 Case = tuple[Premise, History]
+KIDNEYS = ("diabetic_kidney_disease",)
 
 
 def find(wanted: Callable[[Premise, History], bool]) -> Case:
@@ -108,6 +109,22 @@ def diagnose_what_shows(premise: Premise, history: History) -> History:
     return add_event(history, PastEvent(-400, tell_diagnosis(premise.presenting.condition, KNOWLEDGE), "hospital_record"))
 
 
+def with_a_complication() -> Case:
+    """Someone with diabetes and, on the same day, disease of the kidneys by it."""
+    premise, history = find(lambda p, h: p.patient.disease == "type_2_diabetes" and not {"ckd", *KIDNEYS} & {*p.patient.comorbidities})
+    made = next(event.day for event in history.events if event.text == tell_diagnosis("type_2_diabetes", KNOWLEDGE))
+    patient = replace(premise.patient, comorbidities=(*premise.patient.comorbidities, *KIDNEYS))
+    told = PastEvent(made, tell_diagnosis(KIDNEYS[0], KNOWLEDGE), "hospital_record")
+    diagnoses = tuple(event for event in history.events if find_old_event(event.text, KNOWLEDGE) is None)
+    return replace(premise, patient=patient), add_event(replace(history, prescriptions=(), series=(), events=diagnoses), told)
+
+
+def diagnose_it_earlier(premise: Premise, history: History) -> History:
+    told = tell_diagnosis(KIDNEYS[0], KNOWLEDGE)
+    moved = (replace(event, day=event.day - 30) if event.text == told else event for event in history.events)
+    return replace(history, events=tuple(sorted(moved, key=lambda event: event.day)))
+
+
 FAULTS: list[tuple[str, Callable[[], Case], Callable[[Premise, History], History], str]] = [
     ("a visit after day -1", a_patient, lambda p, h: replace(h, visits=(*h.visits, 0)), "visits"),
     ("visits out of order", a_patient, lambda p, h: replace(h, visits=h.visits[::-1]), "visits"),
@@ -148,6 +165,7 @@ FAULTS: list[tuple[str, Callable[[], Case], Callable[[Premise, History], History
         "hospital_record",
     ),
     ("a stop without the drug", a_patient, lambda p, h: add_event(h, old_event("acarbose_wind", -31)), "ordered until"),
+    ("a complication before its cause", with_a_complication, diagnose_it_earlier, "comes only with type_2_diabetes"),
     ("a diagnosis of what shows itself", one_who_shows_something, diagnose_what_shows, "only documented"),
     ("the name of what shows itself", one_who_shows_something, name_what_shows, "stands in no record"),
 ]

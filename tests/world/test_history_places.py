@@ -1,16 +1,20 @@
 """Decisive and inactive old records stand where one sampler put them: what is not their meaning does not tell them apart."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from history_cases import KNOWLEDGE, RNG, history_of, showing
+from history_cases import KNOWLEDGE, RNG, history_of, premises, showing
 from numpy.typing import NDArray
+from observe_case import with_rows
 
-from clinworld.world.history_drugs import has_indication
+from clinworld.core.text import Wording
+from clinworld.world.history_drugs import find_use, has_indication
 from clinworld.world.history_places import PLACES, draw_old_records, draw_slots, find_old_event, render_old_event
 
 pytestmark = pytest.mark.rows
@@ -193,6 +197,80 @@ def test_no_two_rows_begin_alike_so_that_a_text_leads_back_to_one_row():
     assert not any(after.startswith(before) for before, after in pairwise(texts))
     for row in ROWS.values():
         assert find_old_event(render_old_event(row, 0.4, 0.7, KNOWLEDGE), KNOWLEDGE) == row
+
+
+INTERVAL = re.compile(r"\b(weeks?|months?|years?) (two|ten|later)\b|\bby week\b|\bretrial\b|\bevery dose\b|周后|月后|第.周|再用|疗程已")
+MEASURED_ELSEWHERE = re.compile(r"elsewhere|at home|ambulance|isolation room")
+LAB_WORD = re.compile(r"\b(ALT|CK|potassium|sodium|glucose|white cells|pulse|pressure)\b")
+
+
+def find_what_a_chart_can_contradict(text: str) -> bool:
+    """Whether the end of a drug is told with a time on it, or with a measurement that the chart would have to hold."""
+    return INTERVAL.search(text) is not None or (LAB_WORD.search(text) is not None and MEASURED_ELSEWHERE.search(text) is None)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS.values() if row.taken], ids=lambda row: row.id)
+def test_the_end_of_a_drug_is_told_without_what_days_doses_or_results_of_the_chart_could_contradict(row):
+    assert not find_what_a_chart_can_contradict(row.text.en) and not INTERVAL.search(row.text.zh)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Atorvastatin stopped: ALT up to 240 by week ten.",
+        "Losartan stopped: potassium 6.3 in two samples.",
+        "Metformin stopped: watery stools on every dose tried.",
+        "Perindopril stopped: tickly cough, gone a month later.",
+    ],
+)
+def test_an_end_told_with_a_result_or_an_interval_is_found_out(text):
+    assert find_what_a_chart_can_contradict(text)
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
+def test_both_languages_give_the_same_numbers(row):
+    found = [re.findall(r"\d+(?:\.\d+)?", text) for text in (row.text.en, row.text.zh)]
+    assert sorted(found[0]) == sorted(found[1])
+
+
+def test_an_event_ends_in_one_short_remark_and_the_remarks_vary():
+    remarks = []
+    for premise in showing():
+        for record in draw_old_records(premise, KNOWLEDGE, RNG):
+            en, zh = record.event.text.en.removeprefix(record.row.text.en), record.event.text.zh.removeprefix(record.row.text.zh)
+            assert en.count(".") == 1 and zh.count("。") == 1
+            remarks.append(en)
+    assert len(set(remarks)) > 0.4 * len(remarks)
+
+
+SPOKEN_AGAINST = [row for row in ROWS.values() if row.drugs and row.state]
+
+
+def test_what_speaks_against_drugs_for_good_is_rare():
+    """Angio-oedema, acid blood, a cancer in the family and the like: each in fewer than one patient in fifty."""
+    patients = premises(600)
+    counts = Counter(record.row.id for premise in patients for record in draw_old_records(premise, KNOWLEDGE, RNG))
+    assert all(counts[row.id] < 0.02 * len(patients) for row in SPOKEN_AGAINST)
+    assert sum(counts[row.id] for row in SPOKEN_AGAINST) < 0.1 * len(patients)
+
+
+@pytest.mark.parametrize("row", [row for row in SPOKEN_AGAINST if row.taken], ids=lambda row: row.id)
+def test_a_grave_reaction_ends_a_drug_far_more_seldom_than_anything_else(row):
+    others = sum(other.weight for other in ROWS.values() if other.taken == row.taken and not other.state)
+    assert row.weight <= 0.25 * others
+
+
+def test_every_class_of_drugs_given_before_day_0_is_also_stopped_for_an_ordinary_reason():
+    ordinary = {KNOWLEDGE.drugs[row.taken].drug_class for row in ROWS.values() if row.taken and not row.is_decisive}
+    given = {row.drug_class for row in KNOWLEDGE.drugs.values() if find_use(KNOWLEDGE, row.id)}
+    assert given - ordinary <= {"glucocorticoid replacement"}, "nobody stops that for an ordinary reason"
+
+
+def test_a_row_more_moves_no_other_row_of_a_patient():
+    added = replace(ROWS["appendix_removed"], id="sample", weight=1e-6, text=Wording("Saw a film twice.", ROWS["mole_removed"].text.zh))
+    more = with_rows("past_events", added)
+    for premise in premises()[:30]:
+        assert draw_old_records(premise, more, RNG) == draw_old_records(premise, KNOWLEDGE, RNG)
 
 
 def test_a_length_belongs_to_its_slot_and_not_to_its_row():

@@ -253,6 +253,7 @@ _PAST_EVENT = sourced(
     age_low=MAYBE_AGE,
     age_high=MAYBE_AGE,
     text=WORDING,
+    weight=number(0),
 )
 
 _EVENT_EFFECT = sourced(

@@ -28,7 +28,8 @@ class OldEvent:
     """A documented event before the first visit, and what it means for later decisions.
 
     It speaks for `condition` (a condition id), or against giving any of `drugs`; with neither it is inactive. `taken` is the drug whose
-    end it records, `state` the flag of rule_facts that it makes true; both "" for none. Ages are those at the event.
+    end it records, `state` the flag of rule_facts that it makes true; both "" for none. Ages are those at the event. `weight` is how often
+    it comes up beside others that fit; the end of a drug does so in proportion to how often the drug is used.
     """
 
     id: str
@@ -41,6 +42,7 @@ class OldEvent:
     age_low: int | None
     age_high: int | None
     text: Wording
+    weight: float
     source: str
     status: str
 

@@ -19,16 +19,19 @@ from clinworld.schema.premise import Premise
 from clinworld.schema.record import History, PastEvent, Series
 from clinworld.world.course import build_course
 from clinworld.world.effects import DIABETES
-from clinworld.world.formulas import FORMULAS
-from clinworld.world.history_drugs import Ended, Line, Patient, chart_lines, draw_past_lines, stop_forbidden
+from clinworld.world.formulas import FORMULAS, find_body_mass_index
+from clinworld.world.history_drugs import Ended, Line, Patient, chart_lines, draw_past_lines, find_treated, stop_forbidden
 from clinworld.world.history_labs import Past, observe_past_labs
 from clinworld.world.history_levels import DayZero, PastFrame, find_day_zero, load_past_frame, moves_levels, remove_drugs
 from clinworld.world.history_places import DAYS_A_YEAR, LABELS, PLACES, OldRecord, age_at, draw_old_records, find_old_event
+from clinworld.world.levels import draw_first_levels, load_first_levels
 from clinworld.world.monitoring import list_watched
 from clinworld.world.observe_streams import reflect
 
 _DIAGNOSED, _DIAGNOSIS_DRAWS = "diagnosed", 5  # draws: twice since when, twice where within limits, place
 _RENAL, _FILTRATION = "creatinine", "egfr"
+_AFTER = ("history_after.", "background.needs.")  # rows that name a condition and the one it comes only with
+_TINY = 1e-9
 
 
 def draw_history(premise: Premise, knowledge: Knowledge, rng: Rng, *, course: Course | None = None) -> History:
@@ -158,17 +161,43 @@ def draw_diagnoses(
     uniforms = drawn[:, 2:].tolist()
     stopped = {_first_licensed(record, conditions, knowledge): record.event.day for record in records if record.row.taken}
     made: dict[str, Diagnosis] = {}
+    earliest: dict[str, int] = {}
     for name, since, u in zip(conditions, years, uniforms, strict=True):
-        row = knowledge.conditions.get(name)
-        youngest = max(numbers.first_age_years, (row.age_low or 0) if row is not None else 0)
         # One who has just come of age was diagnosed within the shortest time.
-        room = max(age - youngest, numbers.diagnosed_least)
+        room = max(age - _find_youngest(name, knowledge), numbers.diagnosed_least)
+        earliest[name] = -int(DAYS_A_YEAR * room)
         day = -int(DAYS_A_YEAR * (since if since < room else room * u[0]))
-        if name in stopped and day > (latest := stopped[name] - int(numbers.before_stop_low_days)):
+        if name in stopped and day > (last := stopped[name] - int(numbers.before_stop_low_days)):
             oldest = max(stopped[name] - int(numbers.before_stop_high_days), -int(DAYS_A_YEAR * room))
-            day = latest - int(max(latest - oldest, 0) * u[1])
+            day = last - int(max(last - oldest, 0) * u[1])
         made[name] = Diagnosis(min(day, -1), PLACES[int(u[2] * len(PLACES))])
-    return made
+    latest = {name: stop - int(numbers.before_stop_low_days) for name, stop in stopped.items()}
+    return _put_after_causes(made, earliest, latest, knowledge)
+
+
+def _put_after_causes(
+    made: Mapping[str, Diagnosis], earliest: Mapping[str, int], latest: Mapping[str, int], knowledge: Knowledge
+) -> dict[str, Diagnosis]:
+    """The same diagnoses; where a condition was diagnosed before the one it comes only with, the two change days as far as they may."""
+    put = dict(made)
+    for name, cause in list_caused(knowledge):
+        if name in put and cause in put and put[name].day < put[cause].day:
+            first = max(put[name].day, earliest[cause])
+            put[name] = put[name]._replace(day=max(min(put[cause].day, latest.get(name, -1)), first))
+            put[cause] = put[cause]._replace(day=first)
+    return put
+
+
+@lru_cache(maxsize=8)
+def list_caused(knowledge: Knowledge) -> tuple[tuple[str, str], ...]:
+    """(condition, the one it comes only with and after which it is diagnosed)."""
+    rows = [name.removeprefix(prefix).split(".") for name in knowledge.parameters for prefix in _AFTER if name.startswith(prefix)]
+    return tuple((name, cause) for name, cause in rows)
+
+
+def _find_youngest(condition: str, knowledge: Knowledge) -> float:
+    row = knowledge.conditions.get(condition)
+    return max(read_numbers(knowledge).first_age_years, (row.age_low or 0) if row is not None else 0)
 
 
 def _first_licensed(record: OldRecord, conditions: Sequence[str], knowledge: Knowledge) -> str:
@@ -235,8 +264,25 @@ def _draw_lines(
         untreated = remove_drugs(day_zero.level, [*others, line], frame, has_diabetes, knowledge)
         return bool((untreated <= np.maximum(frame.items.most, day_zero.level)).all())
 
-    patient = Patient(_find_barring_levels(premise, frame, day_zero, knowledge), states, spoken_against, may_last)
+    barring, control = _find_barring_levels(premise, frame, day_zero, knowledge), find_control(premise, tuple(diagnosed), knowledge, rng)
+    patient = Patient(barring, control, states, spoken_against, may_last)
     return draw_past_lines(premise, moments, ended, patient, knowledge, rng)
+
+
+def find_control(premise: Premise, conditions: tuple[str, ...], knowledge: Knowledge, rng: Rng) -> dict[str, float]:
+    """How far to the side to which drugs move it the level lies by which each condition is treated, in SD, on day 0.
+
+    It is the level that the documented conditions make, so it tells nothing of one that shows itself.
+    """
+    treated = {name: found for name in conditions if (found := find_treated(knowledge, name)) is not None}
+    items = tuple(dict.fromkeys(each.item for each in treated.values()))
+    if not items:
+        return {}
+    first = load_first_levels(knowledge, conditions, items, premise.patient.sex, age_at(premise.patient, 0))
+    level = draw_first_levels(premise.case_id, first, find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge), rng)
+    on_scale = np.where(first.is_log[:, None], np.log(np.maximum(level, _TINY)), level)
+    place = dict(zip(items, ((on_scale - first.mean) / np.maximum(first.sd, _TINY))[:, 0].tolist(), strict=True))
+    return {name: each.sign * place[each.item] for name, each in treated.items()}
 
 
 def _find_barring_levels(premise: Premise, frame: PastFrame, day_zero: DayZero, knowledge: Knowledge) -> dict[str, float]:
@@ -253,6 +299,7 @@ def _find_barring_levels(premise: Premise, frame: PastFrame, day_zero: DayZero, 
 
 @lru_cache(maxsize=1024)
 def tell_diagnosis(condition: str, knowledge: Knowledge) -> Wording:
-    """How the chart says that a condition was diagnosed."""
-    names, labels = knowledge.conditions[condition].names, load_labels(LABELS)
-    return Wording(*(labels.say(_DIAGNOSED, language, name=names.say(language)) for language in LANGUAGES))
+    """How the chart says that a condition was diagnosed: by its name, or by one diagnosis where the name is of several."""
+    names, labels, one = knowledge.conditions[condition].names, load_labels(LABELS), f"name_{condition}"
+    said = [labels.say(one, language) if one in labels else names.say(language) for language in LANGUAGES]
+    return Wording(*(labels.say(_DIAGNOSED, language, name=name) for language, name in zip(LANGUAGES, said, strict=True)))

@@ -4,6 +4,8 @@ A drug is given for a documented condition from its diagnosis on, never where on
 never two of one class. Changes fall on visits. What the drugs did to levels is decided in `history_levels.py`.
 """
 
+import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,9 +15,11 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Contraindication, Drug
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import PastPrescription, Series
+from clinworld.world.history_doses import climb_doses
 from clinworld.world.seen_results import find_against, read_against
 
-_DRAWS = 8  # of each drug line: whether, which, begin, steps, stop, when, further
+_DRAWS = 8  # of each drug line: whether, which, begin, dose, stop, when, out of order
+_LOGISTIC = 1.702  # a normal curve is this much steeper than a logistic one
 
 
 class Line(NamedTuple):
@@ -90,9 +94,10 @@ def _list_clashing(knowledge: Knowledge, name: str, others: tuple[str, ...]) -> 
 
 
 class _Licensed(NamedTuple):
-    # A drug for a condition: how often it is chosen, and what forbids it.
+    # A drug for a condition: how often it is chosen, in which place it is used, and what forbids it.
     name: str
     weight: float
+    order: int
     ingredient: str
     conditions: frozenset[str]
     states: frozenset[str]
@@ -105,25 +110,58 @@ def list_treated(knowledge: Knowledge, drugs: tuple[str, ...]) -> frozenset[str]
     return frozenset(name for row in rows for name, _ in row.indications if has_indication(row, (name,)))
 
 
+def find_use(knowledge: Knowledge, drug: str) -> float:
+    """How often a drug is chosen for a condition beside others."""
+    written = f"history_use_{drug}"
+    return knowledge.parameter(written if written in knowledge.parameters else "history_use_other")
+
+
 @lru_cache(maxsize=512)
 def _list_licensed(knowledge: Knowledge, condition: str) -> tuple[_Licensed, ...]:
-    number, licensed = knowledge.parameter, []
+    licensed = []
     for name in knowledge.drugs.containing(condition):
-        row, written = knowledge.drugs[name], f"history_use_{name}"
-        weight = number(written if written in knowledge.parameters else "history_use_other")
+        row, weight = knowledge.drugs[name], find_use(knowledge, name)
         rules = [rule for rule in row.contraindications if rule.kind == "absolute"]
         if has_indication(row, (condition,)) and weight:
             forbidding = (frozenset(rule.condition for rule in rules), frozenset(rule.state for rule in rules))
-            licensed.append(_Licensed(name, weight, row.rxcui, *forbidding))
+            licensed.append(_Licensed(name, weight, find_order(knowledge, condition, name), row.rxcui, *forbidding))
     return tuple(licensed)
 
 
-def _list_candidates(knowledge: Knowledge, condition: str, conditions: tuple[str, ...], presenting: str, drug: str) -> dict[str, float]:
-    """Drug → how often it is chosen for a condition; only what the documented and the presenting conditions allow."""
+def find_order(knowledge: Knowledge, condition: str, drug: str) -> int:
+    """In which place a drug is used for a condition: one of place 2 after one of place 1, and so on."""
+    written = (f"history_order.{condition}.{drug}", f"history_order.{condition}")
+    return int(next((knowledge.parameter(name) for name in written if name in knowledge.parameters), 1))
+
+
+class Treated(NamedTuple):
+    """The item by whose level a condition is treated, and whether drugs for it raise (1) or lower (-1) it."""
+
+    item: str
+    sign: int
+
+
+@lru_cache(maxsize=512)
+def find_treated(knowledge: Knowledge, condition: str) -> Treated | None:
+    """The item with a level of the condition's own that the drugs chosen for it move most often; None where they move none."""
+    moved: dict[str, list[float]] = {}
+    for each in _list_licensed(knowledge, condition):
+        for name, mean in {effect.item: effect.mean for effect in knowledge.drugs[each.name].effects}.items():
+            moved.setdefault(name, []).append(each.weight if mean > 0 else -each.weight)
+    row = knowledge.conditions.get(condition)
+    written = [level.item for level in row.levels if level.item in moved] if row is not None else []
+    if not written:
+        return None
+    item = max(written, key=lambda name: sum(map(abs, moved[name])))
+    return Treated(item, 1 if sum(moved[item]) > 0 else -1)
+
+
+def _list_candidates(knowledge: Knowledge, condition: str, conditions: tuple[str, ...], presenting: str, drug: str) -> dict[str, _Licensed]:
+    """The drugs for a condition by name; only what the documented and the presenting conditions allow."""
     known = tuple(dict.fromkeys((*conditions, presenting))) if presenting else conditions
     states, ingredient = find_states(knowledge, known), knowledge.drugs[drug].rxcui
     return {
-        each.name: each.weight
+        each.name: each
         for each in _list_licensed(knowledge, condition)
         if each.ingredient != ingredient and each.conditions.isdisjoint(known) and each.states.isdisjoint(states)
     }
@@ -131,9 +169,10 @@ def _list_candidates(knowledge: Knowledge, condition: str, conditions: tuple[str
 
 class Patient(NamedTuple):
     """What decides which drugs a patient could be given: true levels by item, what old events made true or spoke against, and a bar of
-    one's own."""
+    one's own. `control` says by condition, in SD, how far the level it is treated by lies to the side to which drugs move it."""
 
     levels: Mapping[str, float]
+    control: Mapping[str, float]
     states: tuple[str, ...]
     spoken_against: frozenset[str]
     may_last: Callable[[Line, Sequence[Line]], bool]
@@ -154,17 +193,55 @@ def draw_past_lines(
     begun.
     """
     lines: list[Line] = []
-    conditions = tuple(moments)
+    conditions, least = tuple(moments), knowledge.parameter("history_taken_least_days")
     for stop in ended:
         treated = list_treated(knowledge, (stop.drug,))
         condition = next(name for name in conditions if name in treated)
-        days = [day for day in moments[condition] if day < stop.day]
-        lines.append(_begin(premise.case_id, knowledge.drugs[stop.drug], condition, days, stop.day, knowledge, rng))
+        days = [day for day in moments[condition] if day <= stop.day - least]
+        lines.append(_begin(premise, knowledge.drugs[stop.drug], condition, days, stop.day, knowledge, rng))
     paths = [("history", "drugs", condition) for condition in conditions]
     drawn = words_to_uniform(rng.first_words(premise.case_id, paths, _DRAWS * int(knowledge.parameter("history_lines_most")))).tolist()
     for condition, uniforms in zip(conditions, drawn, strict=True):
         lines += _draw_for(condition, uniforms, premise, conditions, moments[condition], lines, patient, knowledge)
     return tuple(lines)
+
+
+class _Choice(NamedTuple):
+    # The drugs for a condition by name and those of them that may not be given; the places in which the others are used, and the places of
+    # what is given for other reasons: by records, for conditions before, in the course.
+    candidates: Mapping[str, _Licensed]
+    clashing: set[str]
+    places: set[int]
+    elsewhere: set[int]
+
+    def find_left(self, lines: Iterable[Line], day: int, is_out_of_order: bool) -> dict[str, float]:
+        """Drug → how often it is chosen, of those whose turn it is on a day."""
+        given = {self.candidates[line.drug.id].order for line in lines if line.drug.id in self.candidates and line.steps[0][0] <= day}
+        reach = min((self.places | self.elsewhere) - given, default=max(self.places)) + int(is_out_of_order)
+        return {name: each.weight for name, each in self.candidates.items() if name not in self.clashing and each.order <= reach}
+
+    def find_first(self, lines: Iterable[Line], moments: Sequence[int]) -> int:
+        """The place of the first moment: what comes after a drug that a record ends begins no sooner than that."""
+        orders = ((self.candidates[line.drug.id].order, line) for line in lines if line.drug.id in self.candidates)
+        first = [line.steps[0][0] for order, line in orders if order < min(self.places)]
+        return bisect_left(moments, min(first)) if first else 0
+
+
+def _find_choice(
+    condition: str, premise: Premise, conditions: tuple[str, ...], before: Sequence[Line], patient: Patient, knowledge: Knowledge
+) -> _Choice:
+    shown = premise.presenting.condition if premise.presenting else ""
+    candidates = _list_candidates(knowledge, condition, conditions, shown, premise.drug)
+    names, clashing = tuple(candidates), set(patient.spoken_against)
+    for line in before:
+        clashing |= _list_clashing(knowledge, line.drug.id, names)
+    if patient.states or patient.levels:
+        margin = knowledge.parameter("history_level_margin")
+        clashing |= {name for name in names if _is_forbidden(knowledge.drugs[name], patient, margin)}
+    elsewhere = {candidates[line.drug.id].order for line in before if line.drug.id in candidates}
+    if has_indication(knowledge.drugs[premise.drug], (condition,)):
+        elsewhere.add(find_order(knowledge, condition, premise.drug))
+    return _Choice(candidates, clashing, {candidates[name].order for name in names if name not in clashing}, elsewhere)
 
 
 def _draw_for(
@@ -177,42 +254,69 @@ def _draw_for(
     patient: Patient,
     knowledge: Knowledge,
 ) -> list[Line]:
-    number = knowledge.parameter
-    treated = f"history_p_treated_{condition}"
-    p = number(treated if treated in knowledge.parameters else "history_p_treated")
-    if drawn[0] >= p:
+    number, control = knowledge.parameter, patient.control.get(condition, 0.0)
+    choice = _find_choice(condition, premise, conditions, before, patient, knowledge)
+    if not choice.places:
         return []
-    shown = premise.presenting.condition if premise.presenting else ""
-    candidates = _list_candidates(knowledge, condition, conditions, shown, premise.drug)
-    if not candidates:
-        return []
-    names = tuple(candidates)
-    clashing = set(patient.spoken_against)
-    for line in before:
-        clashing |= _list_clashing(knowledge, line.drug.id, names)
-    if patient.states or patient.levels:
-        clashing |= {name for name in names if _is_forbidden(knowledge.drugs[name], patient, number("history_level_margin"))}
+    p = _tilt(_find_chance("history_p_treated", condition, knowledge), control, knowledge)
+    # Who was given, or is given in the course, what comes after another drug was given that.
+    if max(choice.elsewhere, default=0) > min(choice.places):
+        p = 1.0
     lines: list[Line] = []
-    for at in range(0, len(drawn), _DRAWS):
+    begun, late = choice.find_first(before, moments), int(number("history_start_visits_most")) + 1
+    for n, at in enumerate(range(0, len(drawn), _DRAWS)):
         u = drawn[at : at + _DRAWS]
-        left = {name: weight for name, weight in candidates.items() if name not in clashing}
-        if u[0] >= p or not left:
+        if u[0] >= p:
             break
-        p = number("history_p_further_drug")
+        p = _find_chance("history_p_further_drug", condition, knowledge)
+        begun = min(max(int(u[2] * late) + n, begun), len(moments) - 1)
+        left = choice.find_left((*before, *lines), moments[begun], u[6] < number("history_p_out_of_order"))
+        if not left:
+            break
         drug = knowledge.drugs[_weigh(left, u[1])]
-        first = min(int(u[2] * (number("history_start_visits_most") + 1)) + at // _DRAWS, len(moments) - 1)
-        line = _climb(drug, condition, moments[first:], None, u[3], knowledge)
-        lasts = u[4] >= number("history_p_stopped") and premise.drug not in _list_clashing(knowledge, drug.id, (premise.drug,))
-        lasts = lasts and patient.may_last(line, [*before, *lines])
-        if not lasts:
-            later = moments[first + 1 :]
-            if not later:
-                continue
-            end = later[int(u[5] * len(later))]
-            line = _climb(drug, condition, [day for day in moments[first:] if day < end], end - 1, u[3], knowledge)
-        lines.append(line)
-        clashing |= _list_clashing(knowledge, drug.id, names)
+        line = _draw_line(drug, condition, u, moments[begun:], [*before, *lines], premise, patient, knowledge)
+        if line is not None:
+            lines.append(line)
+            choice.clashing.update(_list_clashing(knowledge, drug.id, tuple(choice.candidates)))
     return lines
+
+
+def _draw_line(
+    drug: Drug,
+    condition: str,
+    u: Sequence[float],
+    moments: Sequence[int],
+    others: Sequence[Line],
+    premise: Premise,
+    patient: Patient,
+    knowledge: Knowledge,
+) -> Line | None:
+    """A line begun on the first moment; None where it may not last until day 0 and there is no visit at which it could have ended."""
+    p_stopped = _tilt(knowledge.parameter("history_p_stopped"), -patient.control.get(condition, 0.0), knowledge)
+    if u[4] >= p_stopped and premise.drug not in _list_clashing(knowledge, drug.id, (premise.drug,)):
+        line = climb(drug, condition, moments, None, u[3], premise.start_weight_kg, knowledge)
+        # At the highest of its doses at which it may.
+        lower = (line._replace(steps=line.steps[:n]) for n in range(len(line.steps), 0, -1))
+        lasting = next((each for each in lower if patient.may_last(each, others)), None)
+        if lasting is not None:
+            return lasting
+    later = moments[1:]
+    if not later:
+        return None
+    end = later[int(u[5] * len(later))]
+    return climb(drug, condition, [day for day in moments if day < end], end - 1, u[3], premise.start_weight_kg, knowledge)
+
+
+def _find_chance(name: str, condition: str, knowledge: Knowledge) -> float:
+    written = f"{name}_{condition}"
+    return knowledge.parameter(written if written in knowledge.parameters else name)
+
+
+def _tilt(p: float, control: float, knowledge: Knowledge) -> float:
+    """A chance that goes with how well controlled someone is and is `p` over all people (logistic approximation of the normal curve)."""
+    slope = knowledge.parameter("history_treated_shows")
+    odds = math.log(p / (1.0 - p)) * math.sqrt(1.0 + slope**2) + _LOGISTIC * slope * control
+    return 1.0 / (1.0 + math.exp(-odds))
 
 
 def _is_forbidden(drug: Drug, patient: Patient, margin: float) -> bool:
@@ -228,23 +332,16 @@ def _weigh(weights: Mapping[str, float], u: float) -> str:
     return next(reversed(dict(weights)))
 
 
-def _begin(case_id: str, drug: Drug, condition: str, days: Sequence[int], last: int, knowledge: Knowledge, rng: Rng) -> Line:
-    u = rng.at(case_id, "history", "stopped", drug.id).uniform(2).tolist()
-    return _climb(drug, condition, days[int(u[0] * len(days)) :], last, u[1], knowledge)
+def _begin(premise: Premise, drug: Drug, condition: str, days: Sequence[int], last: int, knowledge: Knowledge, rng: Rng) -> Line:
+    u = rng.at(premise.case_id, "history", "stopped", drug.id).uniform(2).tolist()
+    # What comes after another drug began in the later half.
+    place = u[0] if find_order(knowledge, condition, drug.id) == 1 else (1.0 + u[0]) / 2.0
+    return climb(drug, condition, days[int(place * len(days)) :], last, u[1], premise.start_weight_kg, knowledge)
 
 
-def _climb(drug: Drug, condition: str, moments: Sequence[int], last: int | None, u: float, knowledge: Knowledge) -> Line:
-    """A line begun on the first moment and raised step by step, as its titration allows, on later ones up to a drawn rung."""
-    top = dict(drug.indications)[condition]
-    rungs = [dose for dose in drug.ladder if dose <= top] or [drug.ladder[0]]
-    target = int(u * min(len(rungs), knowledge.parameter("history_rungs_most") + 1))
-    steps, least = [(moments[0], rungs[0])], max(drug.min_titration_days, 1)
-    for day in moments[1:]:
-        if len(steps) > target or (last is not None and day >= last):
-            break
-        if day - steps[-1][0] >= least:
-            steps.append((day, rungs[len(steps)]))
-    return Line(drug, condition, tuple(steps), last)
+def climb(drug: Drug, condition: str, moments: Sequence[int], last: int | None, u: float, weight_kg: float, knowledge: Knowledge) -> Line:
+    """A line begun on the first moment and raised on later ones up to the dose aimed at."""
+    return Line(drug, condition, climb_doses(drug, dict(drug.indications)[condition], moments, last, u, weight_kg, knowledge), last)
 
 
 def stop_forbidden(lines: Sequence[Line], series: Sequence[Series], sex: str, knowledge: Knowledge) -> tuple[Line, ...]:

@@ -5,6 +5,7 @@ Day, kind of place, length of the text and position are drawn before it is decid
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -12,19 +13,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinworld.core.rng import Rng
+from clinworld.core.rng import Rng, Words, words_to_uniform
 from clinworld.core.tables import load_csv
 from clinworld.core.text import LANGUAGES, Wording, load_labels
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import OldEvent
 from clinworld.schema.premise import Patient, Premise
 from clinworld.schema.record import PastEvent
-from clinworld.world.history_drugs import find_states, forbids_state, list_treated
+from clinworld.world.draw_people import mix_words
+from clinworld.world.history_drugs import find_states, find_use, forbids_state, list_treated
 
 LABELS = Path(__file__).with_name("history_labels.csv")
 PLACES = ("primary_care_record", "hospital_record", "previous_clinic_record", "patient_papers")
 DAYS_A_YEAR = 365
 _REMARK = "remark_"
+_AGAINST_DRUGS = 1  # place of the pool of events that speak against drugs
+_LEAST_RATE = 1e-9  # of a row that never comes up by itself
 _SLOT = 4  # draws of one slot: day, place, length, and which of several remarks of that length
 
 
@@ -124,16 +128,36 @@ def _choose_rows(premise: Premise, room: tuple[int, int], n: int, wanted: int, k
     conditions = (premise.patient.disease, *premise.patient.comorbidities)
     presenting = premise.presenting.condition if premise.presenting else ""
     ages = age_at(premise.patient, room[0]), age_at(premise.patient, room[1])
-    order = rng.at(premise.case_id, "history", "rows").words(len(knowledge.past_events)).argsort(kind="stable")
+    order, nothing = _draw_order(premise.case_id, knowledge, rng)
     pools, chosen = _list_possible(knowledge, premise.drug, premise.patient.sex), list[OldEvent]()
-    for pool, most in zip(pools, (wanted if presenting else 0, wanted, n), strict=True):
-        for place in order[pool.holds[order]].tolist() if len(chosen) < most else ():
+    for kind, (pool, most) in enumerate(zip(pools, (wanted if presenting else 0, wanted, n), strict=True)):
+        tried = order[:nothing] if kind == _AGAINST_DRUGS else order
+        for place in tried[pool.holds[tried]].tolist() if len(chosen) < most else ():
             row = pool.rows[place]
             if _fits_age(row, ages) and _fits_known(row, conditions, presenting, knowledge) and not _clashes(row, chosen, knowledge):
                 chosen.append(row)
                 if len(chosen) == most:
                     break
     return chosen
+
+
+def _draw_order(case_id: str, knowledge: Knowledge, rng: Rng) -> tuple[NDArray[np.int64], int]:
+    """The places of rows in the order in which they are tried, the frequent ones mostly first; and how many come before it is settled that
+    nothing spoke against a drug, so that rare events stay rare in those in whom nothing frequent can have happened."""
+    marks, rates = _load_rates(knowledge)
+    uniforms = words_to_uniform(mix_words(rng.at(case_id, "history", "rows").words(1), marks))
+    waits = -np.log1p(-uniforms) / rates
+    return waits[:-1].argsort(kind="stable"), int((waits[:-1] < waits[-1]).sum())
+
+
+@lru_cache(maxsize=8)
+def _load_rates(knowledge: Knowledge) -> tuple[Words, NDArray[np.float64]]:
+    # By row, then for nothing: a mark for its draws, and how often it comes up.
+    number, rows = knowledge.parameter, knowledge.past_events.values()
+    names = [*(row.id for row in rows), "nothing"]
+    marks = [int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big") for name in names]
+    rates = [row.weight * (find_use(knowledge, row.taken) if row.taken else 1.0) for row in rows]
+    return np.array(marks, dtype=np.uint64), np.maximum(np.array([*rates, number("history_weight_nothing")]), _LEAST_RATE)
 
 
 def _fits_age(row: OldEvent, ages: tuple[float, float]) -> bool:
@@ -194,9 +218,9 @@ def _can_be_taken(row: OldEvent, conditions: tuple[str, ...], known: Iterable[st
 
 
 def render_old_event(row: OldEvent, length: float, choice: float, knowledge: Knowledge) -> Wording:
-    """The text of an event with remarks on its document that make it as long as its slot says, in both languages.
+    """The text of an event with a remark, who wrote it down, that makes it as long as its slot says, in both languages.
 
-    Lengths then belong to slots, not to events; the remarks say nothing of the event.
+    Lengths then belong to slots, not to events; the remark says nothing of the event.
     """
     remarks = _list_remarks(row.id, int(length * _load_lengths(knowledge).steps), knowledge)
     remark = remarks[int(choice * len(remarks))]
@@ -230,15 +254,15 @@ def _list_remarks(name: str, step: int, knowledge: Knowledge) -> tuple[Wording, 
 
 @lru_cache(maxsize=1)
 def _load_remarks() -> tuple[NDArray[np.int64], tuple[list[Wording], ...]]:
-    """Remarks by their lengths in English and Chinese [length, language]: one on the entry, one on its form, perhaps one more."""
+    """Remarks by their lengths in English and Chinese [length, language]: who put the event on paper, and perhaps on what occasion."""
     labels = load_labels(LABELS)
-    groups: dict[str, list[Wording]] = {"entry": [], "form": [], "more": [Wording("", "")]}
+    parts: dict[str, list[str]] = {"form": [], "who": [], "when": []}
     for row in load_csv(LABELS, ("id", "en", "zh")):
         if row["id"].startswith(_REMARK):
-            group = row["id"].removeprefix(_REMARK).rpartition("_")[0]
-            groups[group].append(Wording(*(labels.say(row["id"], language) for language in LANGUAGES)))
-    by_length: dict[tuple[int, int], list[Wording]] = {}
-    for parts in product(*groups.values()):
-        text = Wording(" ".join(part.en for part in parts if part.en), "".join(part.zh for part in parts))
-        by_length.setdefault((len(text.en), len(text.zh)), []).append(text)
-    return np.array(list(by_length), dtype=np.int64), tuple(by_length.values())
+            parts[row["id"].removeprefix(_REMARK).rpartition("_")[0]].append(row["id"])
+    by_length: dict[tuple[int, int], dict[Wording, None]] = {}
+    for form, who, when in product(*parts.values()):
+        said = ((labels.say(who, language), labels.say(when, language)) for language in LANGUAGES)
+        text = Wording(*(labels.say(form, language, who=a, when=b) for language, (a, b) in zip(LANGUAGES, said, strict=True)))
+        by_length.setdefault((len(text.en), len(text.zh)), {})[text] = None
+    return np.array(list(by_length), dtype=np.int64), tuple(list(texts) for texts in by_length.values())

@@ -12,7 +12,7 @@ from clinworld.knowledge.rows import OldEvent
 from clinworld.schema.finding import Finding
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import History, PastEvent, PastPrescription, Profile, Record
-from clinworld.world.history import tell_diagnosis
+from clinworld.world.history import list_caused, tell_diagnosis
 from clinworld.world.history_drugs import do_clash, find_contraindications, find_states, has_indication
 from clinworld.world.history_places import DAYS_A_YEAR, PLACES, find_old_event
 from clinworld.world.seen_results import find_against, read_against
@@ -164,7 +164,7 @@ def _check_person(place: str, row: OldEvent, event: PastEvent, profile: Profile)
 
 
 def check_diagnoses(history: History, profile: Profile, premise: Premise, knowledge: Knowledge) -> Iterator[Finding]:
-    """No event diagnoses or names what is not documented, and each diagnosis was made at an age at which the condition occurs."""
+    """No event diagnoses or names what is not documented; each diagnosis was made at a fitting age, and none before that of its cause."""
     for event in history.events:
         name = _list_diagnoses(knowledge).get(event.text.en)
         if name is None:
@@ -176,6 +176,12 @@ def check_diagnoses(history: History, profile: Profile, premise: Premise, knowle
             yield Finding(GATE, f"event, day {event.day}", f"{event.text.en} at {oldest:.0f} years", f"from {row.age_low} years on")
         if row.sex not in ("", profile.sex):
             yield Finding(GATE, f"event, day {event.day}", f"{event.text.en} in sex {profile.sex}", f"occurs in sex {row.sex}")
+    for name, cause in list_caused(knowledge):
+        made, before = (
+            find_diagnosis_day(history, each, knowledge) if each in profile.known_conditions else None for each in (name, cause)
+        )
+        if made is not None and before is not None and made < before:
+            yield Finding(GATE, f"event, day {made}", f"{name} before {cause} on day {before}", f"{name} comes only with {cause}")
     shown = premise.presenting.condition if premise.presenting else ""
     if not shown or shown in profile.known_conditions:
         return
