@@ -1,5 +1,6 @@
 """The ledger of `verify`: a row for each series, laboratory line, note and case, each check with a row that passes and one that fails."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -125,6 +126,19 @@ def comb() -> CaseUnderCheck:
     end = case.gold.premise.course_end_day
     days = np.array([day for day in range(end + 1) if day % 10], dtype=np.int32)
     return with_series(case, replace(steps, days=days, ticks=np.resize(steps.ticks, len(days))))
+
+
+def diary_kept(days: Callable[[np.ndarray], np.ndarray]) -> CaseUnderCheck:
+    """A case whose diary has entries on other days."""
+    case = base()
+    diary = series_of(case, "carb_pct")
+    kept = days(diary.days)
+    return with_series(case, replace(diary, days=kept.astype(np.int32), ticks=np.resize(diary.ticks, len(kept))))
+
+
+@pytest.mark.parametrize("days", [lambda days: days[::2], lambda days: days // 7 * 7 + 2, lambda days: days[:1].repeat(len(days))])
+def test_a_diary_with_half_its_entries_or_on_other_days_is_not_charted_as_often_as_said(days):
+    assert ("charted_as_often_as_said", "stream") in failed(diary_kept(days))
 
 
 MADE_TO_FAIL = {

@@ -248,13 +248,13 @@ def test_the_share_of_a_normal_below_a_value_is_that_of_the_error_function():
     assert np.abs(normal_share(values) - [0.5 * math.erfc(-z / math.sqrt(2)) for z in values]).max() < 2e-7
 
 
-def test_evidence_is_charted_weekly_about_the_level_of_the_course():
+def test_evidence_is_charted_about_weekly_at_the_level_of_the_course():
     premise = make_premise()
     course = make_course(premise)
     ramp = np.interp(np.arange(366), [90, 118], [1.2, 6.4])
     observed = observe(premise, course=replace(course, levels={**course.levels, "evidence:gi_symptom_score": ramp}))
     series = find(observed, "gi_symptom_score")
-    assert series.days.tolist() == list(range(0, 366, 7))
+    assert np.isin(series.days % 7, (0, 1)).all() and (np.diff(series.days // 7) >= 1).all()
     assert abs(series.values()[:12].mean() - 1.2) < 0.5 and abs(series.values()[-20:].mean() - 6.4) < 0.5
 
 

@@ -44,7 +44,7 @@ def test_readings_are_missing_by_the_declared_mechanism(mechanism: str, weekend_
         weekdays = draw_weekdays(premise, Rng("7"))
         daily = observe_streams(premise, make_course(premise), KNOWLEDGE, Rng("7"), weekdays)
         used = np.zeros(366, dtype=bool)
-        used[draw_weigh_in_days(premise, weekdays, daily.weight_noise, daily.weigh_in, KNOWLEDGE)] = True
+        used[draw_weigh_in_days(premise, weekdays, daily.weight_noise, daily.weigh_in, KNOWLEDGE, Rng("7"))] = True
         by_weekend.append(used[weekdays < 5].mean() - used[weekdays >= 5].mean())
         by_value.append(used[daily.weight_noise < 0].mean() - used[daily.weight_noise > 0].mean())
         shares.append(used.mean())

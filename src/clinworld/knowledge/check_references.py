@@ -71,6 +71,8 @@ def _told_apart(field: str) -> Callable[[Any], Iterable[str]]:
 
 _POINTERS = (
     _Pointer("devices", "reports", _all("reports"), "a stream or an analyte group"),
+    _Pointer("devices", "worn_days", _one("worn_days"), "a stream"),
+    _Pointer("devices", "worn_nights", _all("worn_nights"), "a stream"),
     _Pointer("streams", "devices", _all("devices"), "a device"),
     _Pointer("artifacts", "needs", _all("needs"), "a device"),
     _Pointer("artifacts", "series", _one("series"), "a stream"),

@@ -360,7 +360,7 @@ TABLES: dict[str, TableShape] = {
     "symptom_complaints": TableShape("symptom_complaints.csv", sourced(SymptomComplaints, id=ID, complaints=SOME_WORDS)),
     "condition_states": TableShape("condition_states.csv", sourced(ConditionStates, id=ID, states=SOME_WORDS)),
     "artifacts": TableShape("artifacts.csv", _ARTIFACT),
-    "devices": TableShape("devices.csv", named(Device, reports=WORDS)),
+    "devices": TableShape("devices.csv", named(Device, reports=WORDS, worn_days=TEXT, worn_nights=WORDS)),
     "drivers": TableShape("drivers.csv", _DRIVER),
     "contexts": TableShape("contexts.csv", sourced(ContextPhrase, id=ID, facet=choice(options_of(ContextPhrase, "facet")), text=WORDING)),
     "outcomes": TableShape("outcomes.csv", _OUTCOME),

@@ -62,13 +62,19 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """What a patient measures with. `reports` are the streams and analyte groups that exist because of it."""
+    """What a patient measures with. `reports` are the streams and analyte groups that exist because of it.
+
+    Of what is worn: no stream has a value on a day without one of `worn_days`; `worn_nights` are the streams of the night, and none has
+    one on a night without the first of them.
+    """
 
     id: str
     names: Wording
     reports: tuple[str, ...]
     source: str
     status: str
+    worn_days: str = ""
+    worn_nights: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

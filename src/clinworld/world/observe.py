@@ -68,7 +68,7 @@ def follow_series(
     weekdays = draw_weekdays(premise, rng)
     daily = observe_streams(premise, course, knowledge, rng, weekdays)
     yield
-    weigh_ins = draw_weigh_in_days(premise, weekdays, daily.weight_noise, daily.weigh_in, knowledge)
+    weigh_ins = draw_weigh_in_days(premise, weekdays, daily.weight_noise, daily.weigh_in, knowledge, rng)
     home = observe_home_scale(premise, weigh_ins, daily.ticks[daily.ids.index(HOME_SCALE)], knowledge, rng)
     clinic = observe_clinic_scale(premise, course, knowledge, rng)
     adherence, dips = observe_adherence(premise, course, knowledge, rng)

@@ -17,8 +17,8 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Stream
 from clinworld.schema.course import Reals
 from clinworld.world.formulas import DAILY, LINES
+from clinworld.world.wear import Flags, Use, derive_use, derive_within, to_thresholds
 
-Flags = NDArray[np.bool_]
 Places = NDArray[np.int64]
 Passes = tuple[tuple[int, Reals], ...]
 
@@ -60,8 +60,7 @@ class Ease(NamedTuple):
 class Stack:
     """Stream rows, most autocorrelated first, with their numbers as columns [stream, 1].
 
-    `mean_m`, `mean_f` and the SD are on the row's scale; a derived row's means are its intercepts. `weekday` is [stream, 7] from Monday;
-    `off` are thresholds on words [stream, 3]: missing at the start, after a worn and after a missing day.
+    `mean_m`, `mean_f` and the SD are on the row's scale; a derived row's means are its intercepts. `weekday` is [stream, 7] from Monday.
     """
 
     rows: tuple[Stream, ...]
@@ -75,7 +74,6 @@ class Stack:
     lag1: Reals
     is_derived: Flags
     weekday: Reals
-    off: Words
     p_present: Reals  # [stream]
     is_weekly: Flags  # [stream]
 
@@ -97,18 +95,28 @@ class Generation(NamedTuple):
     bounded_ease: Ease
 
 
-class Worn(NamedTuple):
-    """Rows of a stack that are charted on the days a device is used: `places` there, and thresholds on the words of a day.
+class Layer(NamedTuple):
+    """Rows whose missing days are found at once: `rows` of them, the row in whose missing days each is missing too (None: none has one),
+    and thresholds on the words of a day [level of use, row]: on the first day, after a worn and after a missing day.
+    """
 
-    `off_first` [row] is for the first day, `off_after_worn` and `off_after_off` [row, 1] for those after a worn and a missing day.
-    `by_device` are (device, places here of its home readings, of its wearable streams).
+    rows: Places
+    outer: Places | None
+    off: tuple[Words, Words, Words]
+
+
+class Worn(NamedTuple):
+    """Rows of a stack that are charted on the days a device is used: `places` there, found layer by layer.
+
+    `devices` are what they are of; `of_device` says of which of them each row is, `home` which rows are readings of a home device, taken
+    together, by device.
     """
 
     places: Places
-    off_first: Words
-    off_after_worn: Words
-    off_after_off: Words
-    by_device: tuple[tuple[str, list[int], list[int]], ...]
+    devices: tuple[str, ...]
+    of_device: Places
+    home: tuple[tuple[str, list[int]], ...]
+    layers: tuple[Layer, ...]
 
 
 class Sharing(NamedTuple):
@@ -150,6 +158,8 @@ def load_stack(knowledge: Knowledge, devices: tuple[str, ...]) -> Stack:
     """The stream rows charted by day that a patient with these devices may have, stacked."""
     kept = [row for row in knowledge.streams.values() if row.id == HOME_SCALE or row.role in WEEKLY or _is_backed(row, devices)]
     rows = tuple(sorted(kept, key=lambda row: (-abs(row.lag1), row.id)))
+    for row in rows:
+        _check_runs(row)
     is_log = np.array([[row.scale == "log"] for row in rows])
     is_derived = np.array([[bool(row.parent)] for row in rows])
     per_unit = np.array([[10.0**row.decimals] for row in rows])
@@ -179,7 +189,6 @@ def load_stack(knowledge: Knowledge, devices: tuple[str, ...]) -> Stack:
         lag1=column("lag1"),
         is_derived=is_derived,
         weekday=np.array([[row.monday, 0, 0, 0, 0, row.saturday, row.sunday] for row in rows]),
-        off=np.array([_thresholds(row) for row in rows], dtype=np.uint64),
         p_present=column("p_present")[:, 0],
         is_weekly=np.array([row.role in WEEKLY for row in rows]),
     )
@@ -199,7 +208,7 @@ def load_plan(knowledge: Knowledge, devices: tuple[str, ...]) -> Plan:
         names=tuple((f"evidence:{row.id}", f"shift:{row.id}") for row in stack.rows),
         ease=_ease(stack.limits),
         generations=generations,
-        worn=_list_worn(stack, generations[0].places.tolist()),
+        worn=_list_worn(stack, generations[0].places.tolist(), knowledge),
         weekly=np.flatnonzero(stack.is_weekly).tolist(),
         sharing=_list_sharing(stack, devices, knowledge),
         passes=list_passes(stack.lag1),
@@ -254,17 +263,51 @@ def _ease(limits: Limits) -> Ease:
     return Ease(limits.low + limits.sd_within, limits.high - limits.sd_within, np.maximum(limits.sd_within / 2, step))
 
 
-def _list_worn(stack: Stack, measured: Sequence[int]) -> Worn:
+def _list_worn(stack: Stack, measured: Sequence[int], knowledge: Knowledge) -> Worn:
     places = [i for i in measured if stack.rows[i].role in WORN]
-    owned = dict.fromkeys(stack.devices[i] for i in places if stack.devices[i])
-    of_role = {
-        (device, role): [n for n, i in enumerate(places) if stack.devices[i] == device and stack.rows[i].role == role]
-        for device in owned
-        for role in WORN
-    }
-    off = stack.off[places]
-    by_device = tuple((device, of_role[device, "home"], of_role[device, "wearable"]) for device in owned)
-    return Worn(_places(places), off[:, 0], off[:, 1:2], off[:, 2:3], by_device)
+    rows = [stack.rows[i] for i in places]
+    owned = tuple(dict.fromkeys(stack.devices[i] for i in places))
+    home = {device: [n for n, i in enumerate(places) if stack.devices[i] == device and stack.rows[i].role == "home"] for device in owned}
+    chances = [np.array([getattr(row, name) for row in rows], dtype=np.float64) for name in ("p_off_worn", "p_off_off")]
+    return Worn(
+        places=_places(places),
+        devices=owned,
+        of_device=_places([owned.index(stack.devices[i]) for i in places]),
+        home=tuple((device, those) for device, those in home.items() if device and those),
+        layers=_list_layers(derive_use(chances[0], chances[1], knowledge), _find_outer(stack, places, knowledge)),
+    )
+
+
+def _find_outer(stack: Stack, places: Sequence[int], knowledge: Knowledge) -> list[int]:
+    """For each row the one that is charted whenever it is, by place here; -1 for none.
+
+    Nothing is recorded on a day the device is not worn, and nothing of a night on a night it is not.
+    """
+    at = {stack.rows[i].id: n for n, i in enumerate(places)}
+    outer = []
+    for i in places:
+        name, device = stack.rows[i].id, knowledge.devices.get(stack.devices[i])
+        of_night = device is not None and name in device.worn_nights[1:]
+        leader = "" if device is None else device.worn_nights[0] if of_night else device.worn_days
+        outer.append(-1 if leader == name else at.get(leader, -1))
+    return outer
+
+
+def _list_layers(use: Use, outer: Sequence[int]) -> tuple[Layer, ...]:
+    """The rows without an outer row, then those whose outer row is among those before."""
+    layers: list[Layer] = []
+    waiting, done = list(range(len(outer))), {-1}
+    while waiting:
+        ready = [n for n in waiting if outer[n] in done]
+        around = _places([outer[n] for n in ready])
+        own = Use(*(chance[:, ready] for chance in use))
+        if layers:
+            own = derive_within(own, Use(*(chance[:, around] for chance in use)))
+        off = to_thresholds(own.share), to_thresholds(own.after_worn), to_thresholds(own.after_off)
+        layers.append(Layer(_places(ready), around if layers else None, off))
+        done.update(ready)
+        waiting = [n for n in waiting if n not in done]
+    return tuple(layers)
 
 
 def _list_sharing(stack: Stack, devices: tuple[str, ...], knowledge: Knowledge) -> tuple[Sharing, ...]:
@@ -304,12 +347,10 @@ def _number(row: Stream, name: str) -> float:
     return float((row.hard_low + row.hard_high) / 2 if value is None else value)
 
 
-def _thresholds(row: Stream) -> list[int]:
+def _check_runs(row: Stream) -> None:
     if row.p_off_off < row.p_off_worn:
         found = f"p_off_off {row.p_off_off} below p_off_worn {row.p_off_worn}"
         raise KnowledgeError(f"streams.csv ({row.id})", found, "missing days come in runs", do="Raise p_off_off.")
-    start = row.p_off_worn / (1 - row.p_off_off + row.p_off_worn) if row.p_off_worn else 0
-    return [min(int(p * 2**64), 2**64 - 1) for p in (start, row.p_off_worn, row.p_off_off)]
 
 
 def list_passes(lag1: Reals) -> Passes:

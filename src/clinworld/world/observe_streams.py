@@ -17,7 +17,8 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.world.formulas import DAILY, LINES, find_body_mass_index
-from clinworld.world.observe_plan import HOME_SCALE, WORN, Ease, Flags, Limits, Passes, Plan, find_usual_shifts, load_plan
+from clinworld.world.observe_plan import HOME_SCALE, WORN, Ease, Limits, Passes, Plan, find_usual_shifts, load_plan
+from clinworld.world.wear import Flags, draw_use, find_missing_days, load_share
 
 Ticks = NDArray[np.int64]
 Days = NDArray[np.int64]
@@ -48,20 +49,21 @@ def observe_streams(premise: Premise, course: Course, knowledge: Knowledge, rng:
     """
     plan = load_plan(knowledge, premise.patient.devices)
     # One word a day: the high half makes the noise (the low half is far below its resolution), the low half decides whether the day is
-    # missing. The first word of a stream belongs to the person: level, and whether the stream exists.
-    words = rng.first_words(premise.case_id, plan.addresses, len(weekdays) + 1)
+    # missing. The first two words of a stream belong to the person: level and whether the stream exists, and how much days differ.
+    words = rng.first_words(premise.case_id, plan.addresses, len(weekdays) + 2)
     shown, distractors = choose_streams(premise, plan, words_to_uniform(words[:, 0] << _HALF), knowledge)
     normals = words_to_normal(words)
-    noise = scan_ar1(normals[:, 1:], plan.stack.lag1, plan.passes)
+    noise = scan_ar1(normals[:, 2:], plan.stack.lag1, plan.passes)
     _share_noise(premise, plan, noise, rng)
     level = _derive_levels(premise, course, knowledge, plan, normals[:, :1], weekdays)
-    is_charted = _draw_charted_days(premise, plan, words, knowledge, rng)
-    ticks = _print_parents_first(premise, plan, is_charted, level, noise, knowledge)
+    is_charted = _draw_charted_days(premise, plan, words[:, 2:] << _HALF, knowledge, rng)
+    spread = _derive_own_spread(normals[:, 1:2], knowledge)
+    ticks = _print_parents_first(premise, plan, is_charted, level, noise, spread, knowledge)
     is_charted[[i for i in range(len(shown)) if not shown[i]]] = False
     _keep_first_undiagnosed(premise, plan, ticks, is_charted, level)
     home, worn = plan.at[HOME_SCALE], [i for i, row in enumerate(plan.stack.rows) if shown[i] and row.role in WORN]
     non_wear = len(worn) * len(weekdays) - int(np.count_nonzero(is_charted[worn])) if worn else None
-    return DailyValues(tuple(plan.at), ticks, is_charted, noise[home], words[home, 1:] << _HALF, non_wear, distractors)
+    return DailyValues(tuple(plan.at), ticks, is_charted, noise[home], words[home, 2:] << _HALF, non_wear, distractors)
 
 
 def choose_streams(premise: Premise, plan: Plan, chance: Reals, knowledge: Knowledge) -> tuple[list[bool], tuple[str, ...]]:
@@ -159,6 +161,12 @@ def _derive_own_levels(premise: Premise, knowledge: Knowledge, plan: Plan, perso
     return own
 
 
+def _derive_own_spread(person: Reals, knowledge: Knowledge) -> Reals:
+    """How much more or less than in others a person's days differ, by stream; lognormal, with a mean square of 1."""
+    cut, sd = knowledge.parameter("person_cut_sd"), knowledge.parameter("person_spread_log_sd")
+    return np.asarray(np.exp(sd * reflect(person, -cut, cut) - sd * sd))
+
+
 def _ease_inside(level: Reals, ease: Ease) -> Reals:
     """Levels, bent smoothly to stay inside the bounds."""
     low, high, softness = ease
@@ -182,7 +190,9 @@ def reflect(values: Reals, low: Reals | float, high: Reals | float) -> Reals:
     return values
 
 
-def _print_parents_first(premise: Premise, plan: Plan, is_charted: Flags, level: Reals, noise: Reals, knowledge: Knowledge) -> Ticks:
+def _print_parents_first(
+    premise: Premise, plan: Plan, is_charted: Flags, level: Reals, noise: Reals, spread: Reals, knowledge: Knowledge
+) -> Ticks:
     """Printed ticks of every row; a derived row follows the printed values and the days of its parent."""
     ticks = np.empty(level.shape, dtype=np.int64)
     for places, limits, parents, slope_per_step, by_formula, bounded, bounded_ease in plan.generations:
@@ -194,7 +204,7 @@ def _print_parents_first(premise: Premise, plan: Plan, is_charted: Flags, level:
             if bounded:
                 expected[bounded] = _ease_inside(expected[bounded], bounded_ease)
             is_charted[places] = is_charted[parents]
-        ticks[places] = _print_values(limits, expected, noise.take(places, axis=0))
+        ticks[places] = _print_values(limits, expected, noise.take(places, axis=0), spread.take(places, axis=0))
     return ticks
 
 
@@ -210,16 +220,17 @@ def _follow_formula(formula: str, premise: Premise, plan: Plan, ticks: Ticks, pa
     return by_formula
 
 
-def _print_values(limits: Limits, level: Reals, noise: Reals) -> Reals:
+def _print_values(limits: Limits, level: Reals, noise: Reals, spread: Reals) -> Reals:
     """Printed ticks of level plus noise, all inside the hard bounds, as floats. Changes `noise`.
 
+    `spread` [stream, 1] is how many times the row's day-to-day SD this person has.
     Noise shrinks with the room left to the nearer bound: a day-to-day SD fits twice, or it would pile values up there.
     """
     low, high, sd_within, steps_per_unit, half_step, log_rows = limits
     room = np.minimum(level - low, high - level)
     room *= 0.5
     np.maximum(room, half_step, out=room)
-    np.minimum(room, sd_within, out=room)
+    np.minimum(room, sd_within * spread, out=room)
     values = np.multiply(noise, room, out=noise)
     values += level
     reflect(values, low, high)
@@ -230,26 +241,35 @@ def _print_values(limits: Limits, level: Reals, noise: Reals) -> Reals:
 
 
 def _draw_charted_days(premise: Premise, plan: Plan, words: Words, knowledge: Knowledge, rng: Rng) -> Flags:
-    """Days with a value: a two-state chain of worn and missing days, weekly for diaries; derived rows are left to their parents.
+    """Days with a value: those on which a device is used, weekly for diaries; derived rows are left to their parents.
 
-    `words` are [stream, 1 + day]. Readings of one home device are taken together; a wearable is off as a whole on a share of the days.
+    `words` are [stream, day]. Readings of one home device are taken together.
     """
-    worn, days = plan.worn, words.shape[1] - 1
-    is_charted = np.ones((len(words), days), dtype=np.bool_)
-    is_charted[plan.weekly] = np.arange(days) % int(knowledge.parameter("evidence_grid")) == 0
-    own = words.take(worn.places, axis=0)[:, 1:] << _HALF
-    by_device = np.uint64(int(knowledge.parameter("device_day_share") * 2**64))
-    for device, home, wearable in worn.by_device:
-        common = rng.at(premise.case_id, "device", device, "off").words(days)
-        own[home] = common
-        if wearable:
-            own[wearable] = np.where((common << _HALF) < by_device, common, own[wearable])
-    # A word below both thresholds begins a missing day, one above both a worn day; the day after one between is as the day before.
-    begins = own < worn.off_after_worn
-    turns = begins | (own >= worn.off_after_off)
-    begins[:, 0], turns[:, 0] = own[:, 0] < worn.off_first, True
-    last = np.maximum.accumulate(turns.ravel() * np.arange(turns.size, dtype=np.int32))
-    is_charted[worn.places] = ~begins.ravel().take(last).reshape(begins.shape)
+    worn, days = plan.worn, words.shape[1]
+    is_charted = np.ones(words.shape, dtype=np.bool_)
+    is_charted[plan.weekly] = _draw_weekly_days(premise, words.take(plan.weekly, axis=0), knowledge, rng)
+    own = words.take(worn.places, axis=0)
+    for device, home in worn.home:
+        own[home] = rng.at(premise.case_id, "device", device, "off").words(days)
+    is_off = np.empty(own.shape, dtype=np.bool_)
+    use = np.array([draw_use(premise.case_id, device, rng) for device in worn.devices], dtype=np.int64).take(worn.of_device)
+    for rows, outer, (first, after_worn, after_off) in worn.layers:
+        at = (use.take(rows), np.arange(len(rows)))
+        off = first[at][:, None], after_worn[at][:, None], after_off[at][:, None]
+        is_off[rows] = find_missing_days(own.take(rows, axis=0), off, None if outer is None else is_off.take(outer, axis=0))
+    is_charted[worn.places] = ~is_off
+    return is_charted
+
+
+def _draw_weekly_days(premise: Premise, words: Words, knowledge: Knowledge, rng: Rng) -> Flags:
+    """Days with an entry [stream, day] of what is to be entered once a week: some entries are missed, some a day late."""
+    use, step = draw_use(premise.case_id, "diary", rng), int(knowledge.parameter("evidence_grid"))
+    chance = words_to_uniform(words[:, ::step])
+    is_missed = chance < load_share(knowledge, "weekly_p_missed")[use]
+    is_late = chance >= 1 - load_share(knowledge, "weekly_p_late")[use]
+    is_charted = np.zeros(words.shape, dtype=np.bool_)
+    is_charted[:, ::step] = ~is_missed & ~is_late
+    is_charted[:, 1::step] = is_late[:, : len(range(1, words.shape[1], step))]
     return is_charted
 
 

@@ -15,8 +15,9 @@ from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import Series
 from clinworld.world.visits import draw_clinic_days
+from clinworld.world.wear import LEVELS, draw_use, load_share
 
-CLINIC_SCALE = "weight_clinic"
+CLINIC_SCALE, HOME_DEVICE = "weight_clinic", "smart_scale"
 
 
 class HomeScale(NamedTuple):
@@ -28,17 +29,20 @@ class HomeScale(NamedTuple):
 
 
 def draw_weigh_in_days(
-    premise: Premise, weekdays: NDArray[np.int64], noise: Reals, words: Words, knowledge: Knowledge
+    premise: Premise, weekdays: NDArray[np.int64], noise: Reals, words: Words, knowledge: Knowledge, rng: Rng
 ) -> NDArray[np.int64]:
     """Days on which the home scale is used; day 0 always.
 
-    A daily plan is kept more often on weekdays and never pauses longer than its longest gap. MCAR: every day alike; MAR: by weekday;
-    MNAR: besides less often when the reading would be high, and as much more often when it would be low.
+    A daily plan is kept more often on weekdays, by some people more than by others, and never pauses longer than its longest gap.
+    MCAR: every day alike; MAR: by weekday; MNAR: besides less often when the reading would be high, and as much more often when it
+    would be low.
     """
     days = np.arange(len(weekdays))
     if premise.sampling_days > 1:
         return days[:: premise.sampling_days]
-    weekday, weekend = knowledge.parameter("weigh_in_p_weekday"), knowledge.parameter("weigh_in_p_weekend")
+    # Shares of use, not of missing days: the other way round by level.
+    use = LEVELS - 1 - draw_use(premise.case_id, HOME_DEVICE, rng)
+    weekday, weekend = (load_share(knowledge, f"weigh_in_p_{day}")[use] for day in ("weekday", "weekend"))
     chance: float | Reals = (5 * weekday + 2 * weekend) / 7
     if premise.missingness != "MCAR":
         chance = np.where(weekdays < 5, weekday, weekend)

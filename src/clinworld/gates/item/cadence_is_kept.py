@@ -11,6 +11,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.schema.finding import Finding
 from clinworld.schema.premise import PlannedArtifact, Premise
 from clinworld.schema.record import Series
+from clinworld.world.wear import load_share
 
 CONTROLS = ("a_scale_read_as_declared", "a_scale_forgotten_for_a_month")
 SPREAD = 3  # standard errors
@@ -44,15 +45,15 @@ def check_gaps(series: Series, premise: Premise, knowledge: Knowledge) -> list[F
 
 
 def check_share(series: Series, premise: Premise, knowledge: Knowledge) -> list[Finding]:
-    """The share of planned days without a reading, against what the plan of use leaves out."""
+    """The share of planned days without a reading, against what the plan of use leaves out in people who keep it well or badly."""
     grid = np.arange(0, premise.course_end_day + 1, premise.sampling_days)
     for artifact in left_out(premise):
         grid = grid[(grid < artifact.first_day) | (grid > artifact.last_day)]
     if not len(grid):
         return []
-    used = (5 * knowledge.parameter("weigh_in_p_weekday") + 2 * knowledge.parameter("weigh_in_p_weekend")) / 7
-    planned = 1 - used if premise.sampling_days == 1 else 0.0
     missing = 1 - float(np.isin(grid, series.days).mean())
+    unused = 1 - (5 * load_share(knowledge, "weigh_in_p_weekday") + 2 * load_share(knowledge, "weigh_in_p_weekend")) / 7
+    planned = float(np.clip(missing, unused.min(), unused.max())) if premise.sampling_days == 1 else 0.0
     most = knowledge.parameter("cadence.missing_tolerance") + SPREAD * float(np.sqrt(planned * (1 - planned) / len(grid)))
     if abs(missing - planned) <= most:
         return []
