@@ -181,7 +181,7 @@ def _find_move(each: Acting, size: float, start: float, is_shift: bool, scale: S
     else:
         aim = push.target if push.target is not None else limit + push.sign * push.beyond * size
         move = max(push.sign * (aim - start), number("effect.least_share") * push.beyond * size, 0.0)
-        move = min(move, push.most * size)
+        move = min(move, push.most * min(size, 1.0))
     if is_shift:
         return move
     bound = scale.ceiling if push.sign == UP else scale.floor

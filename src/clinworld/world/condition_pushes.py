@@ -25,8 +25,8 @@ class Push:
     """What one condition does to one item. Distances are on the item's scale.
 
     `sign` 0 holds the item normal. `beyond` is how far past the reference limit the usual patient lies; where `target` is given that is
-    the level itself, inside the limits. `is_own`: the condition's file says so; else it follows from what the file says. `most` is how
-    far the usual patient moves at most from their own level.
+    the level itself, inside the limits. `is_own`: the condition's file says so; else it follows from what the file says. `most` is how far
+    a patient moves at most from their own level.
     """
 
     condition: str

@@ -103,7 +103,7 @@ def _find_multiple(knowledge: Knowledge, size: str, sign: int, item: str, group:
 
 
 def find_most_own(knowledge: Knowledge, item: str, sign: int, size: str) -> float:
-    """How far a move of a usual size goes at most from a person's own level, on the log scale; without a row there is no such limit.
+    """How far a move goes at most from a person's own level, on the log scale; without a row there is no such limit.
 
     People differ so much in these items that the way from a low own level past the limit would be another size.
     """
