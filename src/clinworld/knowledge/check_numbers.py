@@ -86,11 +86,11 @@ def check_diagnostic_limits(knowledge: Knowledge) -> Iterator[Finding]:
                 allowed = f"under {limit.diagnostic_high:g}, where {limit.diagnostic_of} would be diagnosed"
                 yield Finding("diagnosis_holds", f"{place}, high", f"{level.high:g}", allowed)
         made_by = [(level, limits[level.item].diagnostic_high or 0.0) for level in condition.levels if level.item in limits]
-        made_by = [(level, limit) for level, limit in made_by if limits[level.item].diagnostic_of == key]
-        if made_by and not any(level.low >= limit for level, limit in made_by):
-            level, limit = made_by[0]
+        made_by = [(level, least) for level, least in made_by if limits[level.item].diagnostic_of == key]
+        if made_by and not any(level.low >= least for level, least in made_by):
+            level, least = made_by[0]
             place = place_of(knowledge, "conditions", key, f"levels ({level.item})")
-            yield Finding("diagnosis_holds", f"{place}, low", f"{level.low:g}", f"at least {limit:g}, the diagnostic limit")
+            yield Finding("diagnosis_holds", f"{place}, low", f"{level.low:g}", f"at least {least:g}, the diagnostic limit")
 
 
 def check_drivers(knowledge: Knowledge) -> Iterator[Finding]:
