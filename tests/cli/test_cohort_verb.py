@@ -28,7 +28,7 @@ def test_a_cohort_ends_with_one_line_that_says_what_was_made_and_where(tmp_path,
     assert (code, told) == (0, "")
     rows = orjson.loads((out / "cohort.json").read_bytes())["counts"]["rows"]
     assert said == f"Made 2 patients, {rows} rows in 1 shard: {out}\n"
-    assert run(capsys, *arguments)[1] == f"Made 2 patients (2 were there already), {rows} rows in 1 shard: {out}\n"
+    assert run(capsys, *arguments)[1] == f"Nothing was missing of 2 patients, {rows} rows in 1 shard: {out}\n"
     document = orjson.loads(run(capsys, *arguments, "--json")[1])
     assert (document["made"], document["kept"], document["counts"]["rows"]) == (0, 2, rows)
 
@@ -108,4 +108,4 @@ def test_ctrl_c_is_exit_130_and_the_same_command_goes_on(tmp_path, workers):
     assert "Traceback" not in told and "Run the same command again" in told
     assert 2 <= len(list(out.glob("patients-*.parquet"))) < 30
     done = subprocess.run([*command, "--workers", "2"], capture_output=True, text=True, check=True)
-    assert "were there already" in done.stdout
+    assert " of " in done.stdout

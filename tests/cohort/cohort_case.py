@@ -106,7 +106,7 @@ def full_record() -> Record:
         notes=(Note("n1", 12, "patient_reported_symptom", Wording("Tired.", "T"), Wording("After work.", "W")),),
         prescriptions=(Prescription(0, "metformin", 500.0, "mg", "twice_daily"),),
         dispensing=(Dispensing(2, "metformin", 500.0, "mg", 30),),
-        specimens=(Specimen(90, 485, True, "clinic", "platform_a", ""),),
+        specimens=(Specimen(90, 485, True, "clinic", "platform_a", "", ("platform_b",)),),
         method_changes=(MethodChange(60, "hba1c", "platform_a", "platform_b"),),
         findings=(FindingResult(30, "urine_ketones", False, None, 0), FindingResult(30, "bmi", True, 312, 1)),
         history=History(

@@ -17,8 +17,9 @@ from cohort_case import KNOWN, SEED, files_of, keep, make, plan, read_people, re
 from clinworld.cohort import patient as patient_file
 from clinworld.cohort.build import build_cohort
 from clinworld.cohort.codes import code_by_id
-from clinworld.cohort.patient import TASK, Wanted, build_patient, drawn_job
+from clinworld.cohort.patient import TASK, Built, Wanted, build_patient, build_patients, drawn_job
 from clinworld.cohort.places import list_case_ids, name_case
+from clinworld.cohort.rows import RowBlock
 from clinworld.core.digest import digest_value
 from clinworld.core.errors import PremiseConflict, StampMismatch, StoreError, UsageError
 from clinworld.core.rng import Rng
@@ -93,6 +94,22 @@ def test_a_patients_rows_do_not_depend_on_how_many_others_there_are_or_how_they_
 
 
 @pytest.mark.slow
+def columns_of(built: Built) -> list[object]:
+    """The rows of one patient, in bytes, and how it was drawn."""
+    block = RowBlock(KNOWN)
+    block.add(built.record)
+    columns = block.take()
+    assert len(columns.value) > 100
+    return [*(column if isinstance(column, list) else column.tobytes() for column in columns), built.case_id, built.draws]
+
+
+def test_patients_built_side_by_side_are_those_built_one_by_one():
+    names, job = [name_case(number) for number in list_case_ids(SEED, 3, 5).tolist()], drawn_job(SEED)
+    together = build_patients(3, names, job, Wanted(), KNOWN, Rng(SEED))
+    alone = [build_patient(place, name, job, Wanted(), KNOWN, Rng(SEED)) for place, name in enumerate(names, 3)]
+    assert [columns_of(built) for built in together] == [columns_of(built) for built in alone]
+
+
 def test_two_workers_write_the_bytes_that_one_writes(tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
     make(one, 3, shard_size=2)

@@ -1,5 +1,7 @@
 """Claims about how a record becomes rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cohort_case import KNOWN, full_record, record_of, series
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from clinworld.cohort.codes import code_by_id, describe_codes, drug_code
 from clinworld.cohort.rows import RowBlock
+from clinworld.schema.record import History, PastPrescription
 
 
 def rows_from(*records, language=None):
@@ -52,6 +55,7 @@ def test_every_kind_of_fact_a_record_can_hold_gives_rows():
         (60, "LOINC/4548-4//platform_before", None, "", "laboratory", "platform_a"),
         (90, "CLINWORLD/specimen/is_fasting", 1.0, "", "laboratory", None),
         (90, "CLINWORLD/specimen/minute_of_day", 485.0, "min", "laboratory", None),
+        (90, "CLINWORLD/specimen/other_platform", None, "", "laboratory", "platform_b"),
         (90, "CLINWORLD/specimen/platform", None, "", "laboratory", "platform_a"),
         (90, "CLINWORLD/specimen/site", None, "", "laboratory", "clinic"),
         (90, "LOINC/29463-7", 95.0, "kg", "home", None),
@@ -139,3 +143,15 @@ def test_a_drug_is_told_with_its_name_its_frequency_and_its_ingredient():
     (told,) = describe_codes([drug_code("metformin")], KNOWN)
     assert told.names.en == KNOWN.drugs["metformin"].names.en
     assert (told.frequency, told.parents) == (KNOWN.drugs["metformin"].frequency, (f"RXNORM/{KNOWN.drugs['metformin'].rxcui}",))
+
+
+def test_a_dose_that_the_next_takes_the_place_of_is_not_stopped():
+    orders = (PastPrescription(-90, -31, "metformin", 500.0, "mg"), PastPrescription(-30, -8, "metformin", 1000.0, "mg"))
+    rows = rows_from(replace(full_record(), history=History((), (), orders, ())))
+    assert [row[1] for row in rows if row[2].endswith("//stopped")] == [-8]
+
+
+def test_the_codes_table_has_the_unit_of_every_code_whose_rows_have_one():
+    told = {code.code: code.unit for code in describe_codes({row[2] for row in rows_from(full_record())}, KNOWN)}
+    for _, _, code, _, unit, source, _ in rows_from(full_record()):
+        assert told[code] == unit or source in ("prescription", "dispensing")

@@ -151,7 +151,9 @@ def test_the_share_of_a_text_that_the_pool_makes_unavoidable_is_that_of_the_draw
     assert expected.sum() == pytest.approx(draws) and (expected[~admitted] == 0).all()
     seen = np.zeros(len(pool.rows))
     for number in range(600):
-        drawn = EventDraw(pool, admitted, "", (), may_recur=False, used=[]).draw(draws, ~pool.is_life, Rng("3").at("case", number))
+        drawn = EventDraw(pool, admitted, "", (), may_recur=False, used={}).draw(
+            draws, ~pool.is_life, Rng("3").at("case", number), range(draws), 97 * number % 365
+        )
         seen[drawn] += 1
     assert np.abs(seen / 600 - expected).max() < 0.09
     assert share_of_rows(pool, admitted.tobytes(), n_topics).sum() == pytest.approx(n_topics)

@@ -28,6 +28,8 @@ BROKEN = [
     ("check_ladders", "ladder_rises", drug("[5, 10, 20]", "[5, 10, 10, 20]"), "ladder[2]"),
     ("check_ladders", "ladder_rises", drug("[5, 10, 20]", "[0, 10, 20]"), "0 after 0"),
     ("check_ladders", "ladder_rises", drug("[5, 10, 20]", "[]"), "at least one dose"),
+    ("check_most_a_day", "dose_is_possible", drug("frequency: daily", "frequency: twice_daily\nmost_a_day: 20"), "40 mg a day"),
+    ("check_most_a_day", "dose_is_possible", drug("frequency: daily", "frequency: weekly\nmost_a_day: 20"), "a frequency by the day"),
     ("check_effects", "effect_is_usable", drug("dose: 10", "dose: 15"), "5, 10, 20"),
     ("check_effects", "effect_is_usable", drug("unit: pp", "unit: mmol/L"), "% or pp"),
     (

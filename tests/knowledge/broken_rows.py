@@ -76,6 +76,8 @@ BROKEN = [
     ("check_units", "unit_is_ucum", row("findings", **{**NUMERIC, "ucum": "points"}), "findings.csv (sample), ucum"),
     ("check_alternatives", "alternative_is_another", row("tests", alternatives="sample"), "other tests"),
     ("check_factor_effects", "factor_effect_is_whole", row("factor_effects", id="sample_on_alt"), "'sample__alt'"),
+    ("check_platforms", "platform_measures_its_own", row("platforms", measures="alt"), "not creatinine"),
+    ("check_platforms", "platform_measures_its_own", row("platforms", factor=""), "as it has no factor"),
     ("check_factor_effects", "factor_effect_is_whole", row("factor_effects", high="2"), "at least low, 5"),
     ("check_factor_effects", "factor_effect_is_whole", row("factor_effects", high=""), "together, or none"),
     ("check_factor_effects", "factor_effect_is_whole", row("factor_effects", moves="down"), "the sign of low and high"),

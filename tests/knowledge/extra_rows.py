@@ -42,7 +42,7 @@ SOUND: dict[str, dict[str, str]] = {
     "devices": {"id": "sample", **NAMES, "reports": "weight|lipids", **ORIGIN},
     "drivers": {
         **{"id": "sample", **NAMES, "observed_in": "steps|dose", "evidence": "steps", "normal": "7000", "abnormal": "4000"},
-        **{"lead_days": "21", "needs_symptom": "false", **ORIGIN},
+        **{"lead_days": "21", "needs_symptom": "false", "through_drug": "false", **ORIGIN},
     },
     "contexts": {"id": "sample", "facet": "course", "text_en": "after lunch on Tuesday", "text_zh": ZH["lunch"], **ORIGIN},
     "outcomes": {
@@ -93,7 +93,7 @@ SOUND: dict[str, dict[str, str]] = {
     "couplings": {
         **{"id": "alt__sample", "cause": "alt", "effect": "sample", "slope": "0.1", "lag_days": "7", "cap": "20", **ORIGIN},
     },
-    "platforms": {"id": "sample", **NAMES, "factor": "creatinine_method", **ORIGIN},
+    "platforms": {"id": "sample", **NAMES, "factor": "creatinine_method", "measures": "creatinine", **ORIGIN},
     "parameters": {"id": "sample", "value": "1", "unit": "1", "meaning": "a number", **ORIGIN},
 }
 

@@ -5,6 +5,8 @@ from collections import Counter
 import pytest
 from extra_rows import read_table
 
+from clinworld.access.record_text import LABELS
+from clinworld.core.text import load_labels
 from clinworld.knowledge.load import Knowledge, load_knowledge
 
 KNOWLEDGE = load_knowledge()
@@ -113,3 +115,16 @@ def test_off_label_pairs_are_named_as_such(knowledge: Knowledge) -> None:
 
 def test_no_analyte_is_called_checked_while_a_part_of_it_is_recalled(knowledge: Knowledge) -> None:
     assert Counter(row.status for row in knowledge.analytes.values()) == {"recalled": len(knowledge.analytes)}
+
+
+def test_what_is_taken_several_times_a_day_says_how_much_that_is_at_most(knowledge: Knowledge) -> None:
+    several = [drug for drug in knowledge.drugs.values() if drug.frequency in ("twice_daily", "three_times_daily", "daily_total")]
+    assert {drug.id for drug in several if drug.most_a_day is None and drug.dose_unit != "[IU]"} == set()
+
+
+def test_metformin_is_printed_as_the_total_of_a_day() -> None:
+    """The control: its ladder read as single doses would pass what the label allows."""
+    metformin = KNOWLEDGE.drugs["metformin"]
+    assert max(metformin.ladder) <= metformin.most_a_day < 2 * max(metformin.ladder)
+    assert load_labels(LABELS).say(f"frequency:{metformin.frequency}", "en") == "daily total, in divided doses"
+    assert load_labels(LABELS).say(f"frequency:{metformin.frequency}", "zh") == "每日总量，分次服"

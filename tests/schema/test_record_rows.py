@@ -27,7 +27,7 @@ def series(days):
 
 PARTS = {
     "dispensing": (Dispensing(3, "metformin", 500.0, "mg", 30),),
-    "specimens": (Specimen(5, 505, True, "clinic", "platform_a", "in_vitro_haemolysis"),),
+    "specimens": (Specimen(5, 505, True, "clinic", "platform_a", "in_vitro_haemolysis", ("platform_b",)),),
     "method_changes": (MethodChange(40, "hba1c", "platform_a", "platform_b"),),
     "findings": (FindingResult(9, "hbsag", False, None, 0), FindingResult(9, "liver_stiffness", None, 83, 1)),
     "history": History(

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,16 @@ from observe_case import KNOWLEDGE, with_rows
 from clinworld.core.rng import Rng
 from clinworld.knowledge.rows import AdverseEffect
 from clinworld.schema.job import EventDensity
-from clinworld.world.adverse_effects import choose_told_harms, derive_share, draw_harms, list_harms, push_harms
+from clinworld.schema.premise import Premise, Presenting
+from clinworld.world.adverse_effects import (
+    INTOLERANCE,
+    choose_told_bouts,
+    choose_told_harms,
+    derive_share,
+    draw_harms,
+    list_harms,
+    push_harms,
+)
 from clinworld.world.condition_sizes import load_scale
 from clinworld.world.course import build_course
 from clinworld.world.event_pool import answer_words, find_answer_word
@@ -162,3 +172,68 @@ def test_what_is_told_never_names_the_drug_nor_an_answer() -> None:
         premise = make_premise(drug=drug, case_id=f"told-{drug}", dose_steps=KNOWLEDGE.drugs[drug].ladder[:1])
         for harm in choose_told_harms(premise, KNOWLEDGE, RNG, ()):
             assert not find_answer_word((harm.text.en, harm.text.zh), words)
+
+
+def borne_badly(number: int, **changes: Any) -> Premise:
+    return make_premise(case_id=f"bout-{number}", density=EventDensity(7.0, 1.0, 0.8, 0.1), **changes)
+
+
+def gut_notes(driver: str, *, after: bool) -> np.ndarray:
+    """By patient: complaints of the drug and everyday ones that could be taken for them, told after T or by T."""
+    counts = []
+    for number in range(60):
+        premise = borne_badly(number, outcome="regain", driver=driver)
+        observed = observe_notes(premise, KNOWLEDGE, RNG)
+        rows = {origin.note_id: origin.row for origin in observed.origins}
+        told = [rows[note.note_id] for note in observed.notes if (note.day > premise.index_day) is after]
+        alike = [row for row in told if row in KNOWLEDGE.events and INTOLERANCE in KNOWLEDGE.events[row].shadows]
+        counts.append(len(alike) + sum(row.startswith(f"{premise.drug}:") for row in told))
+    return np.array(counts)
+
+
+def auc(one: np.ndarray, other: np.ndarray) -> float:
+    return float(((one[:, None] > other) + 0.5 * (one[:, None] == other)).mean())
+
+
+def test_where_a_drug_is_borne_badly_that_is_told_now_and_then() -> None:
+    assert gut_notes(INTOLERANCE, after=True).mean() >= 2.0
+
+
+def test_counting_what_is_told_of_the_gut_by_the_index_day_does_not_name_the_driver() -> None:
+    """Others tell of the drug too, after a dose step, and of everyday upsets: a count leaves it open."""
+    own = gut_notes(INTOLERANCE, after=False)
+    for driver in ("calorie_intake_change", "activity_decline", "poor_medication_adherence"):
+        assert 0.35 < auc(own, gut_notes(driver, after=False)) < 0.65, driver
+    assert auc(own + 2, own) > 0.8, "the control: two complaints more would name it"
+
+
+def test_bouts_move_neither_a_day_nor_the_number_of_notes() -> None:
+    quiet = {**KNOWLEDGE.parameters}
+    for name in ("adverse.after_step_p", "adverse.poorly_borne_p"):
+        quiet[name] = replace(quiet[name], value=0.0)
+    silent = Silent(quiet)
+    for number in range(10):
+        premise = borne_badly(number, outcome="regain", driver=INTOLERANCE)
+        days = [[note.day for note in observe_notes(premise, knowledge, RNG).notes] for knowledge in (KNOWLEDGE, silent)]
+        assert days[0] == days[1]
+        assert not choose_told_bouts(premise, silent, RNG, ())
+
+
+class Silent:
+    """The knowledge with other parameters."""
+
+    def __init__(self, parameters: Any) -> None:
+        self.parameters = parameters
+
+    def parameter(self, name: str) -> float:
+        return float(self.parameters[name].value)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(KNOWLEDGE, name)
+
+
+def test_nobody_with_a_hidden_condition_tells_of_a_drug_borne_badly() -> None:
+    shown = Presenting("gout", KNOWLEDGE.conditions["gout"].presentations[0].id, 40, 0.5)
+    premises = [borne_badly(number, outcome="regain", driver=INTOLERANCE) for number in range(5)]
+    assert all(choose_told_bouts(premise, KNOWLEDGE, RNG, ()) for premise in premises)
+    assert not any(choose_told_bouts(replace(premise, presenting=shown), KNOWLEDGE, RNG, ()) for premise in premises)

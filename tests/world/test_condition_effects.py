@@ -243,7 +243,7 @@ def test_every_finding_of_every_condition_becomes_a_push() -> None:
 
 
 def test_the_gate_of_first_values_knows_what_a_documented_condition_may_do() -> None:
-    premise, row = make_premise(comorbidities=("diabetic_kidney_disease",)), KNOWLEDGE.analytes["creatinine"]
+    premise, row = make_premise(comorbidities=("anaemia_ckd",)), KNOWLEDGE.analytes["creatinine"]
     span = (47.0, 88.0, 4.0)
     widened = widen_span(span, row, premise, KNOWLEDGE)
     assert widened is not None and widened[0] == 47.0 and widened[1] > 88.0

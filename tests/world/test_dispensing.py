@@ -4,14 +4,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from history_cases import KNOWLEDGE, RNG, course_of, premises
+from history_cases import KNOWLEDGE, RNG, course_of, history_of, premises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clinworld.core.errors import UsageError
 from clinworld.gates.item.dispensing_follows_orders import check_dispensing
 from clinworld.schema.premise import Premise
-from clinworld.schema.record import Dispensing
+from clinworld.schema.record import Dispensing, PastPrescription
 from clinworld.world.dispensing import WEEKLY, days_covered_pct, derive_dispensing
 from clinworld.world.observe_medication import derive_prescriptions
 
@@ -123,6 +123,33 @@ def test_a_longer_course_moves_no_earlier_pack():
         further = replace(course, last_day=course.last_day + 60, adherence=np.append(course.adherence, np.full(60, 0.9)))
         packs = derive_dispensing(longer, further, KNOWLEDGE, RNG)
         assert [pack for pack in packs if pack.day <= course.last_day] == list(packs_of(premise))
+
+
+def test_a_drug_still_taken_from_before_day_0_is_dispensed_on_and_moves_no_pack_of_the_course():
+    dispensed = 0
+    for premise in premises()[:80]:
+        past = history_of(premise).prescriptions
+        packs = derive_dispensing(premise, course_of(premise), KNOWLEDGE, RNG, earlier=past)
+        still = {order.drug: order for order in past if order.last_day is None and order.drug != premise.drug}
+        assert {pack.drug for pack in packs} <= {premise.drug, *still}
+        assert [pack for pack in packs if pack.drug == premise.drug] == [pack for pack in packs_of(premise) if pack.drug == premise.drug]
+        orders = derive_prescriptions(premise, course_of(premise), KNOWLEDGE)
+        assert check_dispensing(packs, orders, KNOWLEDGE, past) == []
+        assert not still or check_dispensing(packs, orders, KNOWLEDGE) or set(still).isdisjoint(pack.drug for pack in packs)
+        for drug in still:
+            days = [pack.day for pack in packs if pack.drug == drug]
+            assert days and days[0] <= 200
+            dispensed += len(days)
+    assert dispensed > 60
+
+
+def test_a_drug_stopped_before_day_0_is_not_dispensed():
+    premise = premises()[0]
+    stopped = PastPrescription(-400, -20, "amlodipine", 5.0, "mg")
+    course = course_of(premise)
+    assert derive_dispensing(premise, course, KNOWLEDGE, RNG, earlier=(stopped,)) == packs_of(premise)
+    still = replace(stopped, last_day=None)
+    assert {pack.drug for pack in derive_dispensing(premise, course, KNOWLEDGE, RNG, earlier=(still,))} == {premise.drug, "amlodipine"}
 
 
 def pack(day: int, days: int = 28, dose: float = 1.0, drug: str = "metformin") -> Dispensing:

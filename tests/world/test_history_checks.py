@@ -78,6 +78,12 @@ def change_series(history: History, name: str, change: Callable[[Series], Series
     return replace(history, series=tuple(change(series) if series.name == chosen else series for series in history.series))
 
 
+def with_a_drug_of_one_action_in_two_classes() -> Case:
+    return find(
+        lambda premise, history: "obesity" in (premise.patient.disease, *premise.patient.comorbidities) and premise.drug == "tirzepatide"
+    )
+
+
 def set_value(series: Series, value: float, at: int = 0) -> Series:
     ticks = series.ticks.copy()
     ticks[at] = round(value * 10**series.decimals)
@@ -125,6 +131,12 @@ FAULTS: list[tuple[str, Callable[[], Case], Callable[[Premise, History], History
     ("a drug nobody has a reason for", a_patient, lambda p, h: add_order(h, order_of("lithium")), "licensed for"),
     ("a drug before its diagnosis", a_patient, lambda p, h: change_first(h, first_day=-9000), "after the diagnosis"),
     ("the drug of the course", a_patient, lambda p, h: add_order(h, order_of(p.drug, p.dose_steps[0])), "begins with this drug"),
+    (
+        "a drug of the same action as the course's, still in force",
+        with_a_drug_of_one_action_in_two_classes,
+        lambda p, h: add_order(h, order_of("semaglutide_2_4", last=None)),
+        "when tirzepatide is begun",
+    ),
     ("one drug twice at a time", a_patient, lambda p, h: replace(h, prescriptions=(*h.prescriptions, *h.prescriptions)), "not both"),
     ("an event of the other sex", a_man, lambda p, h: add_event(h, old_event("normal_birth")), "occurs in sex F"),
     ("an event at another age", a_patient, lambda p, h: add_event(h, old_event("cataract_done", -9000)), "60 to"),

@@ -49,14 +49,30 @@ def test_changes_lead_to_another_platform_and_back():
 
 def test_no_platform_changes_where_the_rate_is_nothing():
     for _, touched in pairs(with_rate("", 0.0), 6):
-        assert touched.method_changes == () and {specimen.platform for specimen in touched.specimens} == {"usual_analyser"}
+        assert touched.method_changes == () and {(each.platform, each.others) for each in touched.specimens} == {("usual_analyser", ())}
 
 
-def test_a_specimen_names_the_platform_in_force():
+def test_a_specimen_names_the_platform_in_force_beside_the_main_one():
     for pair in pairs(with_rate("creatinine_method", 1.0), 6):
         change = next(change for change in pair[1].method_changes if change.analyte == "creatinine")
+        days = {day for series in pair[1].series if series.name == "creatinine" for day in series.days.tolist()}
         for specimen in pair[1].specimens:
-            assert specimen.platform == (change.platform_after if specimen.day >= change.day else change.platform_before)
+            in_force = change.platform_after if specimen.day >= change.day else change.platform_before
+            is_other = in_force == "jaffe_creatinine" and specimen.day in days
+            assert (specimen.platform, specimen.others) == ("usual_analyser", (in_force,) if is_other else ())
+
+
+@pytest.mark.parametrize("platform", [row.id for row in KNOWLEDGE.platforms.values() if row.factor in RATES])
+def test_a_platform_measures_its_own_analytes_alone(platform: str):
+    """Everything else of a draw is the main platform's, and a draw without one of its analytes does not name it."""
+    row = KNOWLEDGE.platforms[platform]
+    for pair in pairs(with_rate(row.factor, 1.0), 6):
+        drawn = {series.name: set(series.days.tolist()) for series in pair[1].series}
+        assert {change.analyte for change in pair[1].method_changes} <= set(row.measures)
+        assert all(fault.size is None or fault.series in row.measures for fault in pair[1].faults if fault.kind == row.factor)
+        for specimen in pair[1].specimens:
+            assert specimen.platform == "usual_analyser"
+            assert not specimen.others or any(specimen.day in drawn.get(name, ()) for name in row.measures)
 
 
 @pytest.mark.slow

@@ -32,13 +32,14 @@ def knowledge():
 
 
 class Changed:
-    """A knowledge in which every look-alike is told, with some tables replaced."""
+    """A knowledge in which every look-alike is told and nothing of the drug, with some tables replaced."""
 
     def __init__(self, **tables):
         self._tables = tables
         self.parameters = {
             **knowledge().parameters,
             "events_p_look_alike": replace(knowledge().parameters["events_p_look_alike"], value=1.0),
+            "adverse.after_step_p": replace(knowledge().parameters["adverse.after_step_p"], value=0.0),
         }
 
     def parameter(self, name):
@@ -159,3 +160,20 @@ def test_look_alikes_are_few_early_and_count_as_complaints():
         assert len(symptoms) <= len(alike) and bool(symptoms) == bool(alike)
         seen += len(alike)
     assert seen > 40
+
+
+RARE = ("rounder_face", "skin_turned_bronze", "lumps_on_heels", "shoe_size_up", "milk_from_breasts", "purple_stretch_marks")
+
+
+def told_of_everyone(knowledge):
+    return {each.symptom for disease in PRIMARY for case in chosen(knowledge, disease=disease) for each in case}
+
+
+def test_a_sign_that_few_people_have_is_told_of_no_look_alike():
+    assert not told_of_everyone(ALL) & set(RARE)
+    told = {name: row for name, row in knowledge().symptom_shadows.items() if name not in RARE}
+    assert told_of_everyone(Changed(symptom_shadows=told)) & set(RARE)
+
+
+def test_what_is_told_of_look_alikes_is_ordinary_and_varied():
+    assert len(told_of_everyone(ALL)) >= 15

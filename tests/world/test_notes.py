@@ -45,7 +45,9 @@ class Changed:
 
 
 def event(name, kind="benign", text="Hummed a tune all day", **changes):
-    row = BenignEvent(name, kind, name, Wording(text, "哼了一天歌"), None, 1.0, "", None, None, False, "", (), "authored", "authored")
+    row = BenignEvent(
+        name, kind, name, Wording(text, "哼了一天歌"), None, 1.0, "", None, None, False, "", None, None, (), "authored", "authored"
+    )
     return replace(row, **changes)
 
 

@@ -195,7 +195,7 @@ def test_a_patient_without_a_worn_device_has_no_count_of_days_not_worn():
 
 
 def test_symptoms_and_dose_changes_add_visits_and_move_no_result_of_another():
-    quiet = make_premise()
+    quiet = make_premise(patient={"comorbidities": ("type_2_diabetes",)})
     symptoms = tuple(PlannedSymptom(day, "a", "a", "", "", False) for day in range(3, 360, 5))
     few, many = observe(quiet), observe(replace(quiet, symptoms=symptoms))
     for name in ANALYTES:

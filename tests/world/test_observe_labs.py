@@ -82,11 +82,16 @@ def test_every_result_exists_twice_by_the_index_day(index_day: int):
 
 
 def test_results_of_one_group_come_from_one_specimen():
-    observed = observe(make_premise())
+    observed = observe(make_premise(patient={"comorbidities": ("type_2_diabetes",)}))
     by_group: dict[str, set[tuple[int, ...]]] = {}
     for name in ANALYTES:
         by_group.setdefault(KNOWLEDGE.analytes[name].group, set()).add(tuple(find(observed, name).days.tolist()))
     assert all(len(days) == 1 for days in by_group.values())
+
+
+def test_what_is_measured_seldom_comes_from_a_specimen_of_its_group():
+    observed = observe(make_premise())
+    assert set(find(observed, "hba1c").days.tolist()) < set(find(observed, "fasting_glucose").days.tolist())
 
 
 def test_how_often_a_panel_is_drawn_differs_between_groups_and_people(still):

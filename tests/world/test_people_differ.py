@@ -18,8 +18,8 @@ from clinworld.schema.premise import Premise
 from clinworld.schema.record import FindingResult
 from clinworld.world.condition_findings import Examined, find_result
 from clinworld.world.course import build_course
-from clinworld.world.formulas import derive_body_fat_line, find_body_mass_index
-from clinworld.world.levels import fit_level_to_sex
+from clinworld.world.formulas import calculate_egfr, derive_body_fat_line, find_body_mass_index
+from clinworld.world.levels import fit_level_to_sex, let_age
 
 pytestmark = pytest.mark.rows
 
@@ -146,6 +146,38 @@ def test_sensor_glucose_and_hba1c_of_a_person_agree() -> None:
     levels = [build_course(premise, KNOWLEDGE, RNG).levels for premise in premises]
     off = np.array([3.31 + 0.02392 * 18.0 * one["cgm_mean"][0] - one["hba1c"][0] for one in levels])
     assert abs(off.mean()) < 0.15 and off.std() < 0.5
+
+
+def filtration(**changes: Any) -> np.ndarray:
+    """Rates on day 0 of people of one sex and age."""
+    sex, age = changes["sex"], (changes["age_low"] + changes["age_high"]) / 2
+    return calculate_egfr({"creatinine": first_levels("creatinine", **changes)}, age, sex, KNOWLEDGE)
+
+
+@pytest.mark.parametrize("sex", ["F", "M"])
+def test_filtration_falls_with_age_and_makes_no_kidney_disease(sex: str) -> None:
+    young, middle, old = (filtration(sex=sex, age_low=age, age_high=age + 4) for age in (40, 55, 70))
+    assert np.median(young) > np.median(middle) + 10 > np.median(old) + 15
+    assert 74 < np.median(old) < 82 and old.max() - old.min() > 12
+    least = KNOWLEDGE.parameter("levels_undiagnosed_least_egfr")
+    assert min(young.min(), middle.min(), old.min()) > least - 0.5 > 60
+
+
+def test_known_kidney_disease_is_of_many_stages_and_graver_with_age() -> None:
+    for condition, low, high, spread in (("ckd", 15, 66, 8), ("diabetic_kidney_disease", 30, 112, 15)):
+        known = {"comorbidities": (condition,), "sex": "M"}
+        younger, older = (filtration(age_low=age, age_high=age + 4, **known) for age in (45, 70))
+        assert np.median(younger) > np.median(older) + 3, condition
+        assert low < older.min() and younger.max() < high and older.std() > spread, condition
+    assert (older < 45).any() and (younger > 90).any()  # from 3b to normal
+
+
+def test_a_level_that_a_kidney_disease_sets_does_not_rise_with_age() -> None:
+    row = KNOWLEDGE.analytes["creatinine"]
+    usual, ill = (68.0, 10.0, 50.0, 96.0), (150.0, 30.0, 110.0, 260.0)
+    assert let_age(ill, row, "M", 72.0, KNOWLEDGE) == ill
+    assert let_age(usual, row, "M", 72.0, KNOWLEDGE)[0] > 80.0 and let_age(usual, row, "M", 38.0, KNOWLEDGE) == usual
+    assert let_age(usual, KNOWLEDGE.analytes["alt"], "M", 72.0, KNOWLEDGE) == usual
 
 
 def charted(name: str, premises: list[Premise], knowledge: Knowledge = KNOWLEDGE) -> list[np.ndarray]:

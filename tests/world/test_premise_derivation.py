@@ -53,6 +53,13 @@ def test_adherence_falls_where_missed_doses_are_the_cause_and_nowhere_else() -> 
     assert steady.adherence_course == ((0, 0.96), (42, 0.96), (84, 0.94), (224, 0.93), (365, 0.9))
 
 
+def test_doses_are_missed_after_the_index_day_where_the_drug_is_borne_badly_and_no_share_is_written(tmp_path: Path) -> None:
+    text = "outcome: regain, driver: medication_intolerance"
+    free, written = premise_of(tmp_path, latent=f"{{{text}}}"), premise_of(tmp_path, latent=f"{{{text}, adherence_low: 0.92}}")
+    assert free.adherence_course[:3] == written.adherence_course[:3]
+    assert free.adherence_course[-1][1] == 0.82 and written.adherence_course[-1][1] == 0.92
+
+
 def test_low_adherence_nobody_wrote_lies_below_that_of_the_index_day(tmp_path: Path) -> None:
     text = "outcome: regain, driver: poor_medication_adherence"
     premise = premise_of(tmp_path, latent=f"{{{text}}}")

@@ -13,6 +13,7 @@ from job_texts import KNOWLEDGE, read_text
 from clinworld.core.errors import JobError
 from clinworld.core.rng import Rng
 from clinworld.schema.job import Case, Job
+from clinworld.world.common_causes import load_weights
 from clinworld.world.draw import derive_weight_loss, draw_cases
 from clinworld.world.draw_mix import count_by_share
 from clinworld.world.premise import check_premise, derive_premise
@@ -166,3 +167,55 @@ def test_counts_sum_and_differ_from_the_share_by_less_than_one(shares: list[floa
     assert sum(counts.values()) == n
     for label, share in named.items():
         assert abs(counts[label] - n * share / sum(shares)) < 1 + 1e-6
+
+
+LOWERS_LITTLE = 0.02
+
+
+def test_a_cause_that_acts_through_the_drug_comes_with_a_drug_that_lowers_weight() -> None:
+    causes = [case for case in drawn(replace(JOB, items=600)) if KNOWLEDGE.drivers[str(case.controls.driver)].through_drug]
+    assert len(causes) > 80
+    for case in causes:
+        row = KNOWLEDGE.drugs[case.facts.drug]
+        assert derive_weight_loss(row, row.ladder, case.facts.disease, 90.0, KNOWLEDGE) > LOWERS_LITTLE
+
+
+def test_a_driver_of_the_mix_that_acts_through_the_drug_is_drawn_in_diseases_that_have_one() -> None:
+    job = replace(JOB, items=60, mix=(("outcome.regain", 1.0), ("driver.medication_intolerance", 1.0)))
+    assert {case.facts.disease for case in drawn(job)} == {"obesity", "type_2_diabetes", "masld"}
+
+
+def test_the_drug_does_not_tell_whether_weight_comes_back() -> None:
+    drugs: dict[str | None, Counter[bool]] = {"regain": Counter(), "maintain": Counter()}
+    for case in drawn(replace(JOB, items=3000)):
+        row = KNOWLEDGE.drugs[case.facts.drug]
+        drugs[case.controls.outcome][derive_weight_loss(row, row.ladder, case.facts.disease, 90.0, KNOWLEDGE) > LOWERS_LITTLE] += 1
+    shares = [count[True] / count.total() for count in drugs.values()]
+    assert abs(shares[0] - shares[1]) < 4 * (0.25 / 1500 * 2) ** 0.5
+
+
+def test_what_comes_back_seldom_passes_the_weight_it_began_with() -> None:
+    above = []
+    for case in drawn(replace(JOB, items=600)):
+        facts, controls = case.facts, case.controls
+        if controls.reversal_week is not None:
+            back = controls.regain_slope * (controls.course_end_day / 7 - controls.reversal_week)
+            above.append((facts.nadir_weight + back) / facts.start_weight - 1)
+    assert len(above) > 250
+    assert max(above) < 0.08 and sum(each > 0.05 for each in above) < 0.1 * len(above)
+
+
+def test_no_body_mass_index_and_no_height_piles_up_at_a_limit() -> None:
+    facts = [case.facts for case in drawn(replace(JOB, items=800))]
+    for obese in (True, False):
+        indexes = sorted(fact.bmi for fact in facts if (fact.disease == "obesity") is obese and fact.bmi is not None)
+        assert len(indexes) > 150 and indexes[-1] - indexes[0] > 14
+        assert indexes.count(indexes[0]) < 0.03 * len(indexes) > indexes.count(indexes[-1])
+        middle, mean = indexes[len(indexes) // 2], sum(indexes) / len(indexes)
+        assert mean > middle  # skewed to the right, as in people
+
+
+def test_body_mass_index_goes_with_the_levels_it_goes_with_in_people() -> None:
+    weights = load_weights(KNOWLEDGE, "between", "F")
+    together = {item: weights[item]["bmi"] for item in ("hdl_c", "triglycerides", "alt", "hba1c", "fasting_glucose")}
+    assert together["hdl_c"] < -0.15 and all(weight > 0.1 for item, weight in together.items() if item != "hdl_c")

@@ -21,8 +21,8 @@ from clinworld.world.premise import derive_premise
 from clinworld.world.seen_results import Against, find_against, list_measured_rules, read_against
 
 RNG, JOB = Rng("impossible"), drawn_job("impossible")
-# Patients of `bench/impossible.py` in whom a drug once stood in spite of a result: the place, and what they hide.
-IN_THE_COURSE = {399: "renal_artery_stenosis", 30035: "aki", 32499: "aki", 43183: "renal_artery_stenosis"}
+# Patients in whom a drug would stand in spite of a result, most of them found by `bench/impossible.py`: the place, and what they hide.
+IN_THE_COURSE = {399: "renal_artery_stenosis", 30035: "aki", 227: "aki", 43183: "renal_artery_stenosis"}
 BEFORE_IT = {1558: "", 18102: "", 26037: "depression"}
 
 

@@ -17,8 +17,10 @@ from clinworld.world.event_effects import list_told
 from clinworld.world.note_days import _settle
 from clinworld.world.notes import draw_told_events, observe_notes
 from clinworld.world.premise import derive_premise
+from clinworld.world.seasons import derive_months
 
 KNOWN, RNG = load_knowledge(), Rng("shortcuts")
+FIRST_DAY = 90  # 1 April
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +55,19 @@ def draw_slot_by_slot(draw, n, kinds, series):
     pool, chosen = draw.pool, []
     wanted = draw.admitted & kinds
     keys = event_pool._slot_keys(pool, series, n, np.arange(len(pool.rows)))
+    used_on = {row: list(on) for row, on in draw.used.items()}
     for slot in range(n):
         used = [*draw.used, *chosen]
         topics = {int(pool.topics[row]) for row in used}
-        free = [row for row in np.flatnonzero(wanted).tolist() if row not in used and int(pool.topics[row]) not in topics]
+        month = int(derive_months(FIRST_DAY, [slot])[0])
+        open_rows = [row for row in np.flatnonzero(wanted).tolist() if not pool.is_out_of_season[month - 1, row]]
+        free = [row for row in open_rows if row not in used and int(pool.topics[row]) not in topics]
         free = [row for row in free if row not in draw.avoided] or free
         if not free and draw.may_recur:
-            free = [row for row in np.flatnonzero(wanted).tolist() if row not in used] or np.flatnonzero(wanted).tolist()
-        chosen.append(min(free, key=lambda row: (keys[slot, row], row)))
+            free = [row for row in open_rows if row not in used] or open_rows
+        apart = {row: min([abs(slot - day) for day in used_on.get(row, ())] or [999]) for row in free}
+        chosen.append(min(free, key=lambda row: (-min(apart[row], 60), keys[slot, row], row)))
+        used_on.setdefault(chosen[-1], []).append(slot)
     return chosen
 
 
@@ -75,9 +82,11 @@ def test_each_slot_of_events_has_the_free_row_with_the_lowest_key(premises, may_
         avoided = () if may_recur else np.flatnonzero(admitted)[5:25].tolist()
 
         def new(used=used, admitted=admitted, avoided=avoided):
-            return event_pool.EventDraw(pool, admitted, "here", set(), may_recur=may_recur, used=list(used), avoided=avoided)
+            return event_pool.EventDraw(
+                pool, admitted, "here", set(), may_recur=may_recur, used={row: [0] for row in used}, avoided=avoided
+            )
 
-        assert new().draw(n, ~pool.is_life, series) == draw_slot_by_slot(new(), n, ~pool.is_life, series)
+        assert new().draw(n, ~pool.is_life, series, range(n), FIRST_DAY) == draw_slot_by_slot(new(), n, ~pool.is_life, series)
 
 
 def conditions_of(premise):

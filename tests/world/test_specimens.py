@@ -137,6 +137,29 @@ def test_a_draw_that_is_not_fasting_shows_it_raises_triglycerides_and_gives_no_h
         assert homa is None or not fed & set(homa.days.tolist())
 
 
+def test_a_draw_that_is_not_fasting_reports_nothing_that_is_measured_fasting_only():
+    """The control: the same visits without specimens have it on some of those days."""
+    fasting_only, kept = ("fasting_glucose", "fasting_insulin", "c_peptide", "iron"), 0
+    for pair in both(KNOWLEDGE, 25):
+        fed = {specimen.day for specimen in pair[1].specimens if not specimen.is_fasting}
+        plain, charted = ({series.name: set(series.days.tolist()) for series in each.series} for each in pair)
+        assert not any(fed & charted.get(name, set()) for name in fasting_only)
+        kept += sum(len(fed & plain[name]) for name in fasting_only)
+    assert kept > 20
+
+
+def test_ldl_of_a_draw_that_is_not_fasting_falls_by_what_its_row_says():
+    """Printed LDL follows from cholesterol and triglycerides, whose rows must therefore agree with its own."""
+    low, high = (getattr(KNOWLEDGE.factor_effects["non_fasting__ldl_c"], end) for end in ("low", "high"))
+    fed_in_the_morning = [replace(KNOWLEDGE.parameters["specimen_fasting_morning_p"], value=0.0)]
+    fed_in_the_morning.append(replace(KNOWLEDGE.parameters["lot_sd_share"], value=0.0))
+    quiet = with_rate("", 0.0)
+    knowledge = with_rows("parameters", *[row for row in quiet.parameters.values() if row.value == 0], *fed_in_the_morning)
+    changes = [change for pair in both(knowledge, 25) for change in moved(pair, "ldl_c").values()]
+    assert len(changes) > 50 and all(low - 0.03 <= change <= high + 0.03 for change in changes)
+    assert low / 2 - 0.05 < np.mean(changes) < low / 2 + 0.05
+
+
 def test_afternoon_draws_show_their_time_and_lower_what_falls_over_the_day():
     early, late = [], []
     for i in range(25):
@@ -205,6 +228,8 @@ def test_a_world_charts_specimens_as_a_part_that_moves_no_note_order_or_stream()
     (_, plain), (_, asked) = (build_world(premise, KNOWLEDGE, Rng("7"), parts) for parts in (frozenset(), frozenset({"specimens"})))
     assert plain.record.specimens == () and asked.record.specimens
     assert plain.record.notes == asked.record.notes and plain.record.prescriptions == asked.record.prescriptions
+    fed = {specimen.day for specimen in asked.record.specimens if not specimen.is_fasting}
     for one, other in zip(plain.record.series, asked.record.series, strict=True):
-        assert one.days.tobytes() == other.days.tobytes()
+        left_out = fed if one.name == "fasting_glucose" else set()
+        assert [day for day in one.days.tolist() if day not in left_out] == other.days.tolist()
         assert one.setting == "laboratory" or one.ticks.tobytes() == other.ticks.tobytes()

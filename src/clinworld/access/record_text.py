@@ -124,8 +124,10 @@ def _history_lines(history: History, sex: str, language: Language, knowledge: Kn
         place = labels.say(f"place:{event.source}", language)
         lines.append(labels.say("past_event", language, day=event.day, place=place, text=one_line(event.text.say(language))))
     for order in history.prescriptions:
-        name = knowledge.drugs[order.drug].names.say(language) if order.drug in knowledge.drugs else order.drug
-        head = _heading(order.drug, name, order.unit, language, labels)
+        drug = knowledge.drugs.get(order.drug)
+        facts = (order.unit, labels.say(f"frequency:{drug.frequency}", language)) if drug else (order.unit,)
+        joined = labels.say("fact_joiner", language, space=" ").join(facts)
+        head = _heading(order.drug, drug.names.say(language) if drug else order.drug, joined, language, labels)
         label = "past_order" if order.last_day is not None else "past_order_open"
         lines.append(labels.say(label, language, head=head, first=order.first_day, last=order.last_day, dose=f"{order.dose:g}"))
     for series in history.series:
@@ -160,7 +162,8 @@ def _further_lines(record: Record, language: Language, knowledge: Knowledge, lab
 def _dispensing_lines(packs: tuple[Dispensing, ...], language: Language, knowledge: Knowledge, labels: Labels) -> list[str]:
     lines: list[str] = []
     for drug, unit in dict.fromkeys((pack.drug, pack.unit) for pack in packs):
-        facts = labels.say("pack_facts", language, unit=unit)
+        often = labels.say(f"frequency:{knowledge.drugs[drug].frequency}", language)
+        facts = labels.say("pack_facts", language, unit=unit, often=often)
         entries = (f"d{pack.day} {pack.dose:g}x{pack.days_supplied}" for pack in packs if (pack.drug, pack.unit) == (drug, unit))
         lines += [_heading(drug, knowledge.drugs[drug].names.say(language), facts, language, labels), ", ".join(entries)]
     return lines
@@ -170,7 +173,7 @@ def _specimen_line(specimen: Specimen, language: Language, knowledge: Knowledge,
     facts = [
         labels.say("fasting" if specimen.is_fasting else "not_fasting", language),
         labels.say(f"site:{specimen.site}", language),
-        knowledge.platforms[specimen.platform].names.say(language),
+        *(knowledge.platforms[each].names.say(language) for each in (specimen.platform, *specimen.others)),
     ]
     if specimen.comment:
         facts.append(labels.say("comment", language, text=knowledge.factors[specimen.comment].names.say(language)))

@@ -85,9 +85,11 @@ class CohortSummary:
     def line(self) -> str:
         """One line saying what was made."""
         counts = self.row["counts"]
-        kept = f" ({self.kept:,} were there already)" if self.kept else ""
         shards = f"{counts['shards']:,} shard" + ("" if counts["shards"] == 1 else "s")
-        return f"Made {counts['patients']:,} patients{kept}, {counts['rows']:,} rows in {shards}:"
+        held = f"{counts['patients']:,} patients, {counts['rows']:,} rows in {shards}:"
+        if not self.patients:
+            return f"Nothing was missing of {held}"
+        return f"Made {self.patients:,} of {held}" if self.kept else f"Made {held}"
 
     def document(self) -> dict[str, Any]:
         """The summary as JSON: cohort.json without the list of shards, and where it stands."""
@@ -144,6 +146,7 @@ def build_cohort(
         missing = [task for task in plan.tasks() if task.number not in shards]
         kept = sum(facts.patients for facts in shards.values())
         if finished is not None and not missing:
+            folder.remove_parts(list(shards))
             return CohortSummary(out, 0, kept, finished)
         setting = Setting(out.resolve(), plan.seed, plan.language, plan.wanted, plan.knowledge_dir)
         advance = begin(plan.patients - kept)

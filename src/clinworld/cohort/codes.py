@@ -17,6 +17,8 @@ from clinworld.knowledge.rows import Analyte, Stream
 LABELS = Path(__file__).with_name("labels.csv")
 OWN, LOINC, RXNORM = "CLINWORLD", "LOINC", "RXNORM"
 DRUG, FINDING = "drug", "finding"  # what follows OWN in the codes of drugs and of test results that are no analyte
+DAYS, MINUTES = "d", "min"
+_UNITS = {"specimen/minute_of_day": MINUTES, "days_supplied": DAYS}
 STREAM, ANALYTE, FACT = "stream", "analyte", "fact"
 
 
@@ -91,12 +93,12 @@ def _describe(code: str, measured: Mapping[str, str], labels: Labels, knowledge:
         told = Code(base, name, FINDING, finding.names, finding.ucum, (), "")
     else:
         name = base.removeprefix(f"{OWN}/")
-        told = Code(base, name, FACT, _name_fact(name, labels), "", (), "")
+        told = Code(base, name, FACT, _name_fact(name, labels), _UNITS.get(name, ""), (), "")
     if not about:
         return told
     more = _name_fact(about, labels)
     en, zh = (labels.say("about", language, name=told.names.say(language), more=more.say(language)) for language in LANGUAGES)
-    return Code(code, f"{told.id}//{about}", told.kind, Wording(en, zh), "", (base,), "")
+    return Code(code, f"{told.id}//{about}", told.kind, Wording(en, zh), _UNITS.get(about, ""), (base,), "")
 
 
 def _name_fact(name: str, labels: Labels) -> Wording:

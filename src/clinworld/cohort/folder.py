@@ -31,6 +31,8 @@ class CohortFolder:
 
     def description(self) -> dict[str, Any] | None:
         """cohort.json, or None where there is none yet. Raises StoreError for one that is broken or not ours."""
+        if self.file(DESCRIPTION).is_symlink() and not self.file(DESCRIPTION).exists():
+            raise StoreError(str(self.file(DESCRIPTION)), "a link that leads nowhere", do="Remove it, or choose another --out.")
         if not self.file(DESCRIPTION).exists():
             return None
         row = read_json(self.file(DESCRIPTION))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinworld.cohort.codes import OWN, code_by_id, drug_code, finding_code
+from clinworld.cohort.codes import DAYS, MINUTES, OWN, code_by_id, drug_code, finding_code
 from clinworld.core.text import Language
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.record import FindingResult, History, Record, Series
@@ -18,7 +18,6 @@ from clinworld.schema.record import FindingResult, History, Record, Series
 Whole = NDArray[np.int32]
 
 NO_UNIT = ""
-DAYS, MINUTES = "d", "min"
 PRESCRIPTION, DISPENSING, LABORATORY, EXAMINATION, HISTORY = "prescription", "dispensing", "laboratory", "examination", "history"
 POSITIVE, NEGATIVE = "positive", "negative"
 
@@ -174,6 +173,8 @@ def list_facts(record: Record, knowledge: Knowledge, language: Language | None) 
         for name in ("site", "platform", "comment"):
             if word := getattr(taken, name):
                 yield Fact(taken.day, f"{at}/{name}", None, NO_UNIT, LABORATORY, word)
+        for other in taken.others:
+            yield Fact(taken.day, f"{at}/other_platform", None, NO_UNIT, LABORATORY, other)
     for change in record.method_changes:
         code = code_by_id(knowledge).get(change.analyte) or f"{OWN}/{change.analyte}"
         yield Fact(change.day, f"{code}//platform_before", None, NO_UNIT, LABORATORY, change.platform_before)
@@ -200,9 +201,11 @@ def _list_result(found: FindingResult, knowledge: Knowledge) -> Iterator[Fact]:
 def _list_past(past: History) -> Iterator[Fact]:
     for day in past.visits:
         yield Fact(day, f"{OWN}/visit", None, NO_UNIT, HISTORY, None)
+    followed = {(order.drug, order.first_day) for order in past.prescriptions}
     for order in past.prescriptions:
         yield Fact(order.first_day, drug_code(order.drug), order.dose, order.unit, PRESCRIPTION, None)
-        if order.last_day is not None:
+        # A dose that the next one takes the place of is no end of the drug.
+        if order.last_day is not None and (order.drug, order.last_day + 1) not in followed:
             yield Fact(order.last_day, f"{drug_code(order.drug)}//stopped", None, NO_UNIT, PRESCRIPTION, None)
 
 

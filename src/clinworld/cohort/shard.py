@@ -165,7 +165,7 @@ def replace_whole(target: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except OSError as problem:
-        reason = problem.strerror or str(problem)
+        reason = os.strerror(problem.errno) if problem.errno else str(problem)  # Arrow words the same otherwise
         raise StoreError(str(target), f"cannot be written ({reason})", do="Free some space and run the same command again.") from None
     finally:
         temporary.unlink(missing_ok=True)

@@ -7,7 +7,7 @@ the case and placed by the rest of the path; the transforms are our own, so no N
 import hashlib
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, TypeVar
@@ -27,7 +27,12 @@ _FIRST_CELL = (1021 - (_OCTAVES - 1)) * _CELLS  # 1021: exponent field of a floa
 
 State = tuple[int, ...]  # words of the generator's state: plain whole numbers are set much faster than an array's
 
-_LAST_BITS, _TO_SIGN = np.uint64(11), np.uint64(63)
+# Constants in the arithmetic of whole arrays are arrays too: NumPy takes as long to make one of a number as to use it.
+_LAST_BITS, _TO_SIGN = np.array(11, dtype=np.uint64), np.array(63, dtype=np.uint64)
+_HALF, _UNIT = np.array(0.5), np.array(2.0**-53)
+_TO_CELL, _PLACE_MASK = np.array(_PLACE_BITS, dtype=np.int64), np.array((1 << _PLACE_BITS) - 1, dtype=np.int64)
+_FIRST_SCALED_CELL = np.array(_FIRST_CELL + (_TAIL_BITS - 1) * _CELLS, dtype=np.int64)
+
 _NO_BUFFER = (0, 0, 0, 0)
 _FEW = 8  # words up to which one by one is faster than all at once
 _AS_FLOAT, _AS_BITS = struct.Struct("<d"), struct.Struct("<q")
@@ -74,7 +79,7 @@ def _normal_table() -> tuple[Reals, Reals]:
 def words_to_uniform(words: Words) -> Reals:
     """Uniform on [0, 1) with 53 bits."""
     uniform: Reals = (words >> _LAST_BITS).astype(np.float64)
-    uniform *= 2.0**-53
+    uniform *= _UNIT
     return uniform
 
 
@@ -110,12 +115,12 @@ def words_to_normal(words: Words) -> Reals:
         return np.array([_word_to_normal(word) for word in words.tolist()], dtype=np.float64)
     value, slope = _scaled_table()
     tail = (words >> _LAST_BITS).astype(np.float64)
-    tail += 0.5  # 2**54 times the tail, which lies in (0, 0.5]
+    tail += _HALF  # 2**54 times the tail, which lies in (0, 0.5]
     # A float holds octave, cell and place in the cell one after the other: exponent, first bits and last bits of the mantissa.
     bits = tail.view(np.int64)
-    cell = bits >> _PLACE_BITS
-    cell -= _FIRST_CELL + (_TAIL_BITS - 1) * _CELLS
-    bits &= (1 << _PLACE_BITS) - 1
+    cell = bits >> _TO_CELL
+    cell -= _FIRST_SCALED_CELL
+    bits &= _PLACE_MASK
     normals = bits.astype(np.float64)
     normals *= slope.take(cell)
     normals += value.take(cell)
@@ -144,6 +149,14 @@ class _Turn:
         self._inner["counter"] = (block, *place[1:]) if block else place
         self._philox.state = self._state
         return self._philox
+
+    def first_words(self, key: State, paths: Iterable[tuple[str | int, ...]], n: int | None) -> Iterator[Any]:
+        """What the generator draws first at each of some addresses of a case: a word, or `n` of them."""
+        philox, state, inner = self._philox, self._state, self._inner
+        for path in paths:
+            inner["key"], inner["counter"] = key, _place(path)
+            philox.state = state
+            yield philox.random_raw(n)
 
 
 class Series:
@@ -177,7 +190,8 @@ class Series:
         philox = self._turn.to(self._key, self._place, block)
         for _ in range(offset):
             philox.random_raw()
-        return int(philox.random_raw())
+        word: int = philox.random_raw()
+        return word
 
     def gauss(self, index: int = 0) -> float:
         """One standard normal."""
@@ -200,22 +214,29 @@ class Series:
 class Rng:
     """All randomness of one seed; `at` names a series by case id and a path of words. One instance a thread."""
 
-    __slots__ = ("_turn", "seed")
+    __slots__ = ("_case_id", "_key", "_turn", "seed")
 
     def __init__(self, seed: str | int) -> None:
         self.seed = str(seed)
         self._turn = _Turn()
+        self._case_id, self._key = "", _key(self.seed, "")
 
     def at(self, case_id: str, *path: str | int) -> Series:
         """The series at an address; equal addresses give equal series."""
-        return Series(self._turn, _key(self.seed, case_id), _place(path))
+        return Series(self._turn, self._key_of(case_id), _place(path))
 
     def first_words(self, case_id: str, paths: Sequence[tuple[str | int, ...]], n: int) -> Words:
         """The first `n` words of several series of a case, [path, word]: those `at` gives one by one, for less."""
-        turn, key = self._turn, _key(self.seed, case_id)
+        key = self._key_of(case_id)
         if n == 1:
-            return np.array([turn.to(key, _place(path), 0).random_raw() for path in paths], dtype=np.uint64).reshape(-1, 1)
+            return np.array(list(self._turn.first_words(key, paths, None)), dtype=np.uint64).reshape(-1, 1)
         words = np.empty((len(paths), n), dtype=np.uint64)
-        for row, path in zip(words, paths, strict=True):
-            row[:] = turn.to(key, _place(path), 0).random_raw(n)
+        for place, drawn in enumerate(self._turn.first_words(key, paths, n)):
+            words[place] = drawn
         return words
+
+    def _key_of(self, case_id: str) -> State:
+        # Mostly one case is asked for many times in a row.
+        if case_id != self._case_id:
+            self._case_id, self._key = case_id, _key(self.seed, case_id)
+        return self._key

@@ -70,14 +70,14 @@ def read_rows(path: Path) -> Iterator[Any]:
     try:
         raw = path.read_bytes()
     except OSError as problem:
-        raise StoreError(str(path), f"cannot be read ({problem.strerror})", do="Check the batch folder.") from None
+        raise StoreError(str(path), f"cannot be read ({problem.strerror})", do="Check the folder.") from None
     whole = raw[: raw.rfind(b"\n") + 1]
     for number, line in enumerate(whole.split(b"\n")[:-1], start=1):
         try:
             yield orjson.loads(line)
         except orjson.JSONDecodeError as problem:
             raise StoreError(
-                f"{path}, line {number}", f"not JSON ({problem.msg})", do="Restore the file or build the batch again."
+                f"{path}, line {number}", f"not JSON ({problem.msg})", do="Restore the file, or choose another --out and make it again."
             ) from None
 
 
@@ -105,9 +105,11 @@ def read_json(path: Path) -> Any:
     try:
         return orjson.loads(path.read_bytes())
     except OSError as problem:
-        raise StoreError(str(path), f"cannot be read ({problem.strerror})", do="Check the batch folder.") from None
+        raise StoreError(str(path), f"cannot be read ({problem.strerror})", do="Check the folder.") from None
     except orjson.JSONDecodeError as problem:
-        raise StoreError(str(path), f"not JSON ({problem.msg})", do="Restore the file or build the batch again.") from None
+        raise StoreError(
+            str(path), f"not JSON ({problem.msg})", do="Restore the file, or choose another --out and make it again."
+        ) from None
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from clinworld.knowledge.rows import Analyte, Stream
 from clinworld.schema.record import Series
 from clinworld.world.condition_effects import widen_span
 from clinworld.world.formulas import find_body_mass_index, has_own_level
-from clinworld.world.levels import add_age, fit_level_to_sex
+from clinworld.world.levels import add_age, fit_level_to_sex, let_age
 from clinworld.world.observe_plan import find_usual_shifts
 
 NAME = "starts_where_its_row_says"
@@ -51,6 +51,10 @@ def find_span(row: Analyte | Stream, case: CaseUnderCheck) -> tuple[float, float
         low = high = stated
     elif levels:
         low, high = min(level.low for level in levels), max(level.high for level in levels)
+        if isinstance(row, Analyte):
+            age_years = (patient.age_low + patient.age_high) / 2
+            aged = [let_age((e.mean, e.sd, e.low, e.high), row, patient.sex, age_years, case.knowledge) for e in levels]
+            low, high = min(low, *(each[2] for each in aged)), max(high, *(each[3] for each in aged))
     elif isinstance(row, Stream):
         mean = row.mean_m if patient.sex == "M" else row.mean_f
         if mean is None:

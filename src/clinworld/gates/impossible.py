@@ -29,7 +29,7 @@ from clinworld.schema.finding import Finding
 from clinworld.schema.gold import ForecastGold, GoldRow
 from clinworld.schema.item import Item
 from clinworld.schema.premise import Premise
-from clinworld.schema.record import Chart, Note
+from clinworld.schema.record import Chart, Note, PastPrescription, Prescription
 from clinworld.world.history_drugs import find_contraindications, find_states
 from clinworld.world.presenting import fits
 from clinworld.world.seen_results import find_against, read_against
@@ -232,10 +232,15 @@ def find_results_without_a_draw(world: World) -> list[Finding]:
 
 def find_packs_without_an_order(world: World) -> list[Finding]:
     """Packs handed out before they were ordered, or of another drug, dose or unit than the order in force."""
-    found = []
+    found, past = [], world.record.history.prescriptions if world.record.history else ()
+    still = {each.drug: each for each in past if each.last_day is None}
+    ordered_drugs = {each.drug for each in world.record.prescriptions}
     for pack in world.record.dispensing:
         place = f"pack of {pack.drug}, day {pack.day}"
-        order = next((each for each in reversed(world.record.prescriptions) if each.day <= pack.day), None)
+        latest = next((each for each in reversed(world.record.prescriptions) if each.day <= pack.day), None)
+        order: Prescription | PastPrescription | None = latest
+        if pack.drug in still and pack.drug not in ordered_drugs:
+            order = still[pack.drug]
         if order is None:
             found.append(Finding("dispensing", place, f"{pack.dose:g} {pack.unit}", "after its order"))
         elif (order.drug, order.dose, order.unit) != (pack.drug, pack.dose, pack.unit):

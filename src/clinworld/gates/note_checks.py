@@ -8,6 +8,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import BenignEvent, Condition, Symptom
 from clinworld.knowledge.word_tables import RED_FLAGS, find_listed_word, texts_of
 from clinworld.schema.record import Note, NoteOrigin
+from clinworld.world.adverse_effects import INTOLERANCE
 from clinworld.world.look_alikes import CALM, explained_symptoms, fits_patient
 
 
@@ -106,9 +107,13 @@ def _check_harm(note: Note, drug: str, symptom: str, case: CaseUnderCheck) -> li
     is_harm = drug == premise.drug and symptom in [harm.symptom for harm in case.knowledge.drugs[drug].adverse_effects]
     is_worded = row is not None and (note.text.en, note.text.zh) in zip(row.wordings.en, row.wordings.zh, strict=False)
     shadows = case.knowledge.symptom_shadows.get(symptom)
+    # That a drug is borne badly is told by those in whom it is the answer, and by others whose answer it could not be mistaken for.
+    is_proxy = shadows is not None and (
+        INTOLERANCE not in shadows.shadows or (premise.driver in shadows.shadows and premise.driver != INTOLERANCE)
+    )
     return [
         passes("traceable_to_a_row", is_harm and is_worded, f"{symptom}, a harm of {drug}"),
-        passes("no_proxy_of_the_answer", shadows is None, ", ".join(shadows.shadows) if shadows else "shadows nothing known"),
+        passes("no_proxy_of_the_answer", not is_proxy, ", ".join(shadows.shadows) if shadows else "shadows nothing known"),
         passes("plausible_for_the_patient", row is not None and fits_patient(row, premise.patient), "age and sex"),
     ]
 

@@ -20,6 +20,7 @@ from clinworld.knowledge.check_drugs import (
     check_interactions,
     check_ladders,
     check_monitoring,
+    check_most_a_day,
 )
 from clinworld.knowledge.check_effects import check_couplings, check_event_effects
 from clinworld.knowledge.check_names import (
@@ -50,6 +51,7 @@ from clinworld.knowledge.check_tests import (
     check_comorbidities,
     check_factor_effects,
     check_finding_kinds,
+    check_platforms,
     check_units,
 )
 from clinworld.knowledge.check_who import (
@@ -86,6 +88,7 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
     check_ages,
     check_bounds,
     check_ladders,
+    check_most_a_day,
     check_effects,
     check_harms,
     check_contraindications,
@@ -99,6 +102,7 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
     check_units,
     check_alternatives,
     check_factor_effects,
+    check_platforms,
     check_comorbidities,
     check_event_effects,
     check_couplings,

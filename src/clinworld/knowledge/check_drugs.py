@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from clinworld.core.units import readable_unit
 from clinworld.knowledge.check_conditions import check_limits
+from clinworld.knowledge.drug_rows import DOSES_A_DAY
 from clinworld.knowledge.faults import find_unknown
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.places import limits_of, place_of
@@ -44,6 +45,22 @@ def check_ladders(knowledge: Knowledge) -> Iterator[Finding]:
                     f"{high:g} after {low:g}",
                     f"doses that rise from above 0; the full ladder: {full}",
                 )
+
+
+def check_most_a_day(knowledge: Knowledge) -> Iterator[Finding]:
+    """No dose of a ladder, as often as it is taken, is more in a day than the label knows; one that the label knows is of a day's doses."""
+    for key, drug in knowledge.drugs.items():
+        if drug.most_a_day is None:
+            continue
+        place = place_of(knowledge, "drugs", key, "most_a_day")
+        times = DOSES_A_DAY.get(drug.frequency)
+        if times is None:
+            yield Finding(
+                "dose_is_possible", place, f"with frequency {drug.frequency}", f"a frequency by the day: {', '.join(DOSES_A_DAY)}"
+            )
+        elif (top := max(drug.ladder, default=0.0) * times) > drug.most_a_day:
+            found = f"{top:g} {readable_unit(drug.dose_unit)} a day on the top dose"
+            yield Finding("dose_is_possible", place, found, f"at most {drug.most_a_day:g}")
 
 
 def check_effects(knowledge: Knowledge) -> Iterator[Finding]:

@@ -85,12 +85,11 @@ def check_diagnostic_limits(knowledge: Knowledge) -> Iterator[Finding]:
             if limit.diagnostic_of != key and level.high >= limit.diagnostic_high:
                 allowed = f"under {limit.diagnostic_high:g}, where {limit.diagnostic_of} would be diagnosed"
                 yield Finding("diagnosis_holds", f"{place}, high", f"{level.high:g}", allowed)
-        made_by = [(level, limits[level.item].diagnostic_high or 0.0) for level in condition.levels if level.item in limits]
-        made_by = [(level, least) for level, least in made_by if limits[level.item].diagnostic_of == key]
-        if made_by and not any(level.low >= least for level, least in made_by):
-            level, least = made_by[0]
-            place = place_of(knowledge, "conditions", key, f"levels ({level.item})")
-            yield Finding("diagnosis_holds", f"{place}, low", f"{level.low:g}", f"at least {least:g}, the diagnostic limit")
+        own = [level for level in condition.levels if level.item in limits and limits[level.item].diagnostic_of == key]
+        needed = [limits[level.item].diagnostic_high or 0.0 for level in own]
+        if own and not any(level.low >= least for level, least in zip(own, needed, strict=True)):
+            place = place_of(knowledge, "conditions", key, f"levels ({own[0].item})")
+            yield Finding("diagnosis_holds", f"{place}, low", f"{own[0].low:g}", f"at least {needed[0]:g}, the diagnostic limit")
 
 
 def check_drivers(knowledge: Knowledge) -> Iterator[Finding]:

@@ -97,6 +97,7 @@ _POINTERS = (
     _Pointer("correlations", "a", _one("a"), "an analyte, stream or finding"),
     _Pointer("correlations", "b", _one("b"), "an analyte, stream or finding"),
     _Pointer("platforms", "factor", _one("factor"), "a factor"),
+    _Pointer("platforms", "measures", _all("measures"), "an analyte, stream or finding"),
     _Pointer("event_effects", "event", _one("event"), "an event"),
     _Pointer("event_effects", "item", _one("item"), "a stream or analyte"),
     _Pointer("couplings", "cause", _one("cause"), "a condition, stream or analyte"),

@@ -67,6 +67,19 @@ def check_factor_effects(knowledge: Knowledge) -> Iterator[Finding]:
             yield Finding("factor_effect_is_whole", f"{place}, unit", repr(row.unit), " or ".join(units))
 
 
+def check_platforms(knowledge: Knowledge) -> Iterator[Finding]:
+    """A platform with a factor says what it measures, and that is all its factor moves; the usual one says nothing."""
+    for key, row in knowledge.platforms.items():
+        place = place_of(knowledge, "platforms", key, "measures")
+        moved = [each.item for each in knowledge.factor_effects.values() if each.factor == row.factor]
+        calculated = [name for name, each in knowledge.analytes.items() if each.derived_by]
+        missing = [name for name in moved if name not in (*row.measures, *calculated)]
+        if not row.factor and row.measures:
+            yield Finding("platform_measures_its_own", place, ", ".join(row.measures), "nothing, as it has no factor")
+        elif missing:
+            yield Finding("platform_measures_its_own", place, f"not {', '.join(missing)}", f"all that {row.factor} moves")
+
+
 def check_comorbidities(knowledge: Knowledge) -> Iterator[Finding]:
     """A pair is called by its two conditions, which differ, and its share rises."""
     for key, row in knowledge.comorbidities.items():

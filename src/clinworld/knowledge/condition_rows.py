@@ -40,7 +40,9 @@ class Wordings:
 class Symptom:
     """One clinical meaning in patients' words; conditions that share it share its id.
 
-    `kind`: complaint, history (a fact about the past, family, drugs or habits), none (no complaint; found by chance).
+    `kind`: complaint, history (a fact about the past, family, drugs or habits), none (no complaint; found by chance). What it claims of
+    weight: a change of `weight_low_kg` to `weight_high_kg` over the last `weight_days`, a body mass index of `bmi_low` to `bmi_high`; None
+    claims nothing.
     """
 
     id: str
@@ -49,6 +51,11 @@ class Symptom:
     sex: Sex
     age_low: int | None
     age_high: int | None
+    weight_days: int | None
+    weight_low_kg: float | None
+    weight_high_kg: float | None
+    bmi_low: float | None
+    bmi_high: float | None
     wordings: Wordings
     source: str
     status: str

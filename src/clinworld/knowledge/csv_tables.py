@@ -189,6 +189,11 @@ _SYMPTOM = sourced(
     sex=MAYBE_SEX,
     age_low=MAYBE_AGE,
     age_high=MAYBE_AGE,
+    weight_days=maybe_whole(1, 365),
+    weight_low_kg=maybe_number(-50, 50),
+    weight_high_kg=maybe_number(-50, 50),
+    bmi_low=maybe_number(10, 60),
+    bmi_high=maybe_number(10, 60),
     wordings=WORDINGS,
 )
 
@@ -231,6 +236,8 @@ _EVENT = sourced(
     age_high=MAYBE_AGE,
     is_exertional=FLAG,
     axis=maybe_choice(("season", "activity")),
+    first_month=maybe_whole(1, 12),
+    last_month=maybe_whole(1, 12),
     shadows=WORDS,
 )
 
@@ -281,6 +288,7 @@ _DRIVER = named(
     abnormal=MAYBE_NUMBER,
     lead_days=maybe_whole(0, 365),
     needs_symptom=FLAG,
+    through_drug=FLAG,
 )
 
 _OUTCOME = named(
@@ -341,7 +349,7 @@ TABLES: dict[str, TableShape] = {
     "factors": TableShape("lab_factors.csv", _FACTOR),
     "factor_effects": TableShape("lab_factor_effects.csv", _FACTOR_EFFECT),
     "correlations": TableShape("panel_correlations.csv", _CORRELATION),
-    "platforms": TableShape("lab_platforms.csv", named(LabPlatform, factor=TEXT)),
+    "platforms": TableShape("lab_platforms.csv", named(LabPlatform, factor=TEXT, measures=WORDS)),
     "rule_facts": TableShape("rule_facts.csv", _RuleFacts()),
     "events": TableShape("events.csv", _EVENT),
     "event_effects": TableShape("event_effects.csv", _EVENT_EFFECT),

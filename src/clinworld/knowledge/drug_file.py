@@ -88,6 +88,7 @@ _DRUG = sourced(
     ladder=Field(lambda cells, column: cells.numbers(column, 0)),
     dose_unit=WORD,
     frequency=choice(options_of(Drug, "frequency")),
+    most_a_day=maybe_number(0),
     min_titration_days=whole(0, 365),
     onset_days=whole(0, 365),
     steady_weeks=number(0, 520),

@@ -8,6 +8,9 @@ from clinworld.knowledge.lab_rows import Moves
 from clinworld.knowledge.rule_rows import Predicate
 from clinworld.knowledge.source_rows import ClinicalReview
 
+# How many doses a day has, by frequency; `daily_total` names the dose of the whole day.
+DOSES_A_DAY = {"daily": 1, "twice_daily": 2, "three_times_daily": 3, "daily_total": 1}
+
 
 @dataclass(frozen=True, slots=True)
 class DrugEffect:
@@ -93,6 +96,8 @@ class Drug:
     `off_label` are the indications this product is used for without a licence; those pairs are authored for simulation.
     Two products may share an ingredient (`rxcui`); `Knowledge.product` picks the one meant for a condition.
     `class_is_new`: no other drug is of the class, though one of like spelling is.
+    A dose is what is taken at one time; only where `frequency` is `daily_total` is it that of the whole day, taken in several parts.
+    `most_a_day`: the largest dose of a day that the label knows, None where it is not given.
     `min_titration_days` 0: no waiting is needed between steps, or there is one step alone. `steady_weeks`: from a step to its whole effect.
     """
 
@@ -108,7 +113,7 @@ class Drug:
     authority: Literal["clinician", "patient_plan", "patient"]  # who may change it
     ladder: tuple[float, ...]
     dose_unit: str
-    frequency: Literal["weekly", "daily", "twice_daily", "three_times_daily", "every_two_weeks"]
+    frequency: Literal["weekly", "daily", "twice_daily", "three_times_daily", "daily_total", "every_two_weeks"]
     min_titration_days: int
     onset_days: int
     steady_weeks: float
@@ -120,3 +125,4 @@ class Drug:
     source: str
     status: str
     class_is_new: bool = False
+    most_a_day: float | None = None

@@ -11,7 +11,8 @@ class BenignEvent:
     """An everyday complaint or life event without diagnostic meaning.
 
     `kind`: benign (patient_reported_symptom) or life (patient_reported_context). `topic` groups those that must not repeat in one
-    patient. `shadows` are the drivers and conditions it could be mistaken for; it is not drawn where one of them is the answer or known.
+    patient. `first_month` to `last_month` (1–12, may go round the turn of the year) are when it happens, None at any time. `shadows` are
+    the drivers and conditions it could be mistaken for; it is not drawn where one of them is the answer or known.
     """
 
     id: str
@@ -25,6 +26,8 @@ class BenignEvent:
     age_high: int | None
     is_exertional: bool
     axis: str  # "", season, activity
+    first_month: int | None
+    last_month: int | None
     shadows: tuple[str, ...]
     source: str
     status: str
@@ -70,7 +73,7 @@ class Driver:
 
     `normal` and `abnormal` are typical levels of the evidence stream; on a log-scale stream their ratio, else their difference, is what
     moves the patient's own level. `lead_days`: how long before the reversal it moves.
-    `needs_symptom`: a real symptom must be charted for it to be readable.
+    `needs_symptom`: a real symptom must be charted for it to be readable. `through_drug`: it is less of what the drug does to weight.
     """
 
     id: str
@@ -81,6 +84,7 @@ class Driver:
     abnormal: float | None
     lead_days: int | None
     needs_symptom: bool
+    through_drug: bool
     source: str
     status: str
 

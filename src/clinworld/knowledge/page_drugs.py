@@ -60,6 +60,7 @@ def _tell_itself(page: Page, row: Drug) -> None:
             ("frequency", book.word("frequency", row.frequency)),
             ("authority", book.word("authority", row.authority)),
             ("ladder", book.listed(book.measure(step, row.dose_unit) for step in row.ladder)),
+            ("most_a_day", book.measure(row.most_a_day, row.dose_unit)),
             ("min_titration", _waiting(book, row)),
             ("onset", book.measure(row.onset_days, "d")),
             ("steady", book.measure(row.steady_weeks, "wk")),

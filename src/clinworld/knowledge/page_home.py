@@ -80,6 +80,7 @@ def render_event(book: Book, row: BenignEvent) -> str:
             ("ages", book.ages(row.age_low, row.age_high)),
             ("is_exertional", book.word("flag", str(row.is_exertional).lower())),
             ("axis", book.word("axis", row.axis) if row.axis else ""),
+            ("months", f"{row.first_month}–{row.last_month}" if row.first_month else ""),
             ("weight", book.measure(row.weight, "")),
             ("shadows", book.listed(_shadow(book, name) for name in row.shadows)),
             ("source", page.cite(row)),

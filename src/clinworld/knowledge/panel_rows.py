@@ -27,10 +27,14 @@ class PanelCorrelation:
 
 @dataclass(frozen=True, slots=True)
 class LabPlatform:
-    """An analyser or method. `factor` names the documented bias of its results against the usual platform, "" for that one itself."""
+    """An analyser or method. `factor` names the documented bias of its results against the usual platform, "" for that one itself.
+
+    `measures` are the analytes of another platform; the usual one measures everything else of a draw.
+    """
 
     id: str
     names: Wording
     factor: str
+    measures: tuple[str, ...]
     source: str
     status: str

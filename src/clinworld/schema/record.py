@@ -75,7 +75,10 @@ class Dispensing:
 
 @dataclass(frozen=True, slots=True)
 class Specimen:
-    """The circumstances of one laboratory draw. `comment` is an id of a lab factor the laboratory noticed, "" for none."""
+    """The circumstances of one laboratory draw. `comment` is an id of a lab factor the laboratory noticed, "" for none.
+
+    `platform` is the laboratory's main one; `others` are those that measured their own analytes of this draw.
+    """
 
     day: int
     minute_of_day: int
@@ -83,6 +86,7 @@ class Specimen:
     site: str
     platform: str
     comment: str
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

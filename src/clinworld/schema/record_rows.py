@@ -91,11 +91,16 @@ def record_from_row(row: dict[str, Any]) -> Record:
         ),
         prescriptions=tuple(Prescription(*p) for p in row["prescriptions"]),
         dispensing=tuple(Dispensing(*each) for each in row.get("dispensing", ())),
-        specimens=tuple(Specimen(*each) for each in row.get("specimens", ())),
+        specimens=tuple(map(_specimen_from_row, row.get("specimens", ()))),
         method_changes=tuple(MethodChange(*each) for each in row.get("method_changes", ())),
         findings=tuple(FindingResult(*each) for each in row.get("findings", ())),
         history=_history_from_row(row["history"]) if "history" in row else None,
     )
+
+
+def _specimen_from_row(row: list[Any]) -> Specimen:
+    day, minute_of_day, is_fasting, site, platform, comment, others = row
+    return Specimen(day, minute_of_day, is_fasting, site, platform, comment, tuple(others))
 
 
 def _history_from_row(row: dict[str, Any]) -> History:

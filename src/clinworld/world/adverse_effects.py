@@ -1,10 +1,11 @@
 """Harms of the drug: which ones a patient has, when they begin, what is told of them and what they move.
 
-A harm that could be mistaken for a cause of regain or for a condition (symptom_shadows.csv) never occurs here: where it is the answer,
-the answer's own evidence shows it. Nor does one on an item that weight or a driver moves.
+A harm that could be mistaken for a cause of regain or for a condition (symptom_shadows.csv) never moves anything here: where it is the
+answer, the answer's own evidence shows it. Nor does one on an item that weight or a driver moves. That a drug is borne badly is told now
+and then, by those in whom it is the cause of regain and, in passing after a dose step, by others too.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from clinworld.world.medication import derive_doses, draw_dose_changes
 from clinworld.world.weight import smooth_step
 
 AREA = "adverse"
+INTOLERANCE = "medication_intolerance"
 _SIGNS = {"up": UP, "down": DOWN}
 
 
@@ -52,6 +54,14 @@ class Occurring(NamedTuple):
 
     harm: Harm
     onset_day: int
+
+
+class Bout(NamedTuple):
+    """A complaint of a drug borne badly: the share (0–1) of users who have it, and what it could be mistaken for."""
+
+    symptom: str
+    share: float
+    shadows: tuple[str, ...]
 
 
 class ToldHarm(NamedTuple):
@@ -120,6 +130,59 @@ def choose_told_harms(premise: Premise, knowledge: Knowledge, rng: Rng, taken_te
                 text = rng.at(premise.case_id, AREA, premise.drug, harm.key, "words").pick(free)
                 told.append(ToldHarm(harm.symptom, day, min(day + within, premise.course_end_day), text))
     return told
+
+
+def choose_told_bouts(premise: Premise, knowledge: Knowledge, rng: Rng, taken_texts: Collection[str]) -> list[ToldHarm]:
+    """Complaints of a drug borne badly, as `choose_told_harms` gives them; none in someone in whom a condition is hidden.
+
+    Where that is the cause of regain one may come after each dose step and in each stretch of days from its first evidence on; in anybody,
+    less often, after a dose step.
+    """
+    is_cause = premise.outcome == "regain" and premise.driver == INTOLERANCE
+    kinds = [
+        each
+        for each in _list_bouts(knowledge, premise.drug)
+        if fits_patient(knowledge.symptoms[each.symptom], premise.patient) and (is_cause or premise.driver not in each.shadows)
+    ]
+    if not kinds or premise.presenting or not premise.has_physiology:
+        return []
+    number, last = knowledge.parameter, premise.course_end_day
+    after_step = number("adverse.poorly_borne_p" if is_cause else "adverse.after_step_p")
+    starts = [("step", day, after_step) for day, _ in draw_dose_changes(premise, knowledge, rng)]
+    if is_cause:
+        turn = premise.index_day if premise.reversal_day is None else min(premise.reversal_day, premise.index_day)
+        first, every = turn - (knowledge.drivers[INTOLERANCE].lead_days or 0), int(number("adverse.poorly_borne_days"))
+        starts += [("stretch", day, number("adverse.poorly_borne_p")) for day in range(max(first, 0), last, every)]
+    return _place_bouts(starts, kinds, premise, knowledge, rng, set(taken_texts))
+
+
+def _place_bouts(
+    starts: Sequence[tuple[str, int, float]], kinds: Sequence[Bout], premise: Premise, knowledge: Knowledge, rng: Rng, taken: set[str]
+) -> list[ToldHarm]:
+    """One complaint by chance from each start (of what, day, chance) on, each kind as often as the share of users who have it."""
+    within, told = int(knowledge.parameter("adverse.told_within_days")), []
+    ends = np.cumsum([each.share for each in kinds])
+    for after, day, p in starts:
+        series = rng.at(premise.case_id, AREA, premise.drug, after, str(day))
+        happens, which = series.uniform(2).tolist()
+        symptom = kinds[int(np.searchsorted(ends, which * ends[-1], side="right"))].symptom
+        free = [text for text in _harmless_texts(knowledge, symptom) if not {text.en, text.zh} & taken]
+        if happens < p and free:
+            text = series.pick(free, index=2)
+            taken |= {text.en, text.zh}
+            told.append(ToldHarm(symptom, day + 1, min(day + within, premise.course_end_day), text))
+    return told
+
+
+@lru_cache(maxsize=256)
+def _list_bouts(knowledge: Knowledge, drug: str) -> tuple[Bout, ...]:
+    """The complaints of a drug that are taken for bearing it badly and of which is known how many users have them."""
+    found = []
+    for row in knowledge.drugs[drug].adverse_effects if drug in knowledge.drugs else ():
+        shadows = knowledge.symptom_shadows.get(row.symptom)
+        if row.share_low and row.share_high and shadows and INTOLERANCE in shadows.shadows and _harmless_texts(knowledge, row.symptom):
+            found.append(Bout(row.symptom, (row.share_low + row.share_high) / 2.0, shadows.shadows))
+    return tuple(found)
 
 
 @lru_cache(maxsize=512)

@@ -56,6 +56,7 @@ def follow_world(
     observed = yield from follow_series(premise, course, visits, knowledge, rng, has_daily=has_daily, has_specimens=has_specimens)
     yield
     patient = premise.patient
+    earlier = history.prescriptions if history is not None else ()
     record = Record(
         profile=Profile(
             age_low=patient.age_low,
@@ -73,7 +74,7 @@ def follow_world(
         specimens=observed.specimens,
         method_changes=observed.method_changes,
         findings=findings,
-        dispensing=derive_dispensing(premise, course, knowledge, rng) if "dispensing" in parts else (),
+        dispensing=derive_dispensing(premise, course, knowledge, rng, earlier=earlier) if "dispensing" in parts else (),
         history=history,
     )
     rows_used = sorted(

@@ -44,6 +44,23 @@ def _list_acting(knowledge: Knowledge, known: tuple[str, ...], presenting: str, 
     return tuple(acting)
 
 
+def group_acting(premise: Premise, knowledge: Knowledge) -> Mapping[str, tuple[Acting, ...]]:
+    """The same by item."""
+    patient, presenting = premise.patient, premise.presenting
+    known, age = (patient.disease, *patient.comorbidities), age_of(patient)
+    return _group_acting(knowledge, known, presenting.condition if presenting else "", patient.sex, age)
+
+
+@lru_cache(maxsize=4096)
+def _group_acting(
+    knowledge: Knowledge, known: tuple[str, ...], presenting: str, sex: str, age_years: float
+) -> Mapping[str, tuple[Acting, ...]]:
+    by_item: dict[str, list[Acting]] = {}
+    for each in _list_acting(knowledge, known, presenting, sex, age_years):
+        by_item.setdefault(each.push.item, []).append(each)
+    return {item: tuple(acting) for item, acting in by_item.items()}
+
+
 def age_of(patient: Patient) -> float:
     """The middle of a patient's age band, in years."""
     return (patient.age_low + patient.age_high) / 2.0
@@ -70,7 +87,7 @@ def push_levels(rows: Mapping[str, tuple[Reals, bool]], premise: Premise, knowle
 
     `rows`: item → (level by day, whether it is only what is added to a level on the item's scale).
     """
-    acting = [each for each in list_acting(premise, knowledge) if each.push.item in rows]
+    acting = [each for item, pushes in group_acting(premise, knowledge).items() if item in rows for each in pushes]
     if not acting:
         return {}
     sizes = _draw_sizes(acting, premise, knowledge, rng)
@@ -101,7 +118,7 @@ def push_weight(weight_kg: Reals, premise: Premise, knowledge: Knowledge, rng: R
 
     What it did before stands in the start weight, and what documented conditions do in the planned course.
     """
-    acting = [each for each in list_acting(premise, knowledge) if each.push.item == WEIGHT and each.push.sign and not each.is_documented]
+    acting = [each for each in group_acting(premise, knowledge).get(WEIGHT, ()) if each.push.sign and not each.is_documented]
     if not acting:
         return weight_kg
     sizes = _draw_sizes(acting, premise, knowledge, rng)
@@ -164,6 +181,7 @@ def _find_move(each: Acting, size: float, start: float, is_shift: bool, scale: S
     else:
         aim = push.target if push.target is not None else limit + push.sign * push.beyond * size
         move = max(push.sign * (aim - start), number("effect.least_share") * push.beyond * size, 0.0)
+        move = min(move, push.most * size)
     if is_shift:
         return move
     bound = scale.ceiling if push.sign == UP else scale.floor
@@ -203,7 +221,7 @@ def widen_span(
     span: tuple[float, float, float] | None, row: Analyte | Stream, premise: Premise, knowledge: Knowledge
 ) -> tuple[float, float, float] | None:
     """(lowest, highest first level, noise) of a person, widened by what conditions may do; on a stream's scale, in an analyte's unit."""
-    acting = [each for each in list_acting(premise, knowledge) if each.push.item == row.id and each.push.sign]
+    acting = [each for each in group_acting(premise, knowledge).get(row.id, ()) if each.push.sign]
     scale = load_scale(knowledge, row.id, premise.patient.sex) if acting else None
     if span is None or scale is None:
         return span

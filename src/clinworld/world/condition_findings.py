@@ -22,11 +22,12 @@ from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.schema.record import FindingResult, Record
 from clinworld.world.common_causes import squeeze
-from clinworld.world.condition_effects import Acting, acting_conditions, list_acting, push_levels
+from clinworld.world.condition_effects import Acting, acting_conditions, group_acting, push_levels
 from clinworld.world.condition_ramps import derive_ramps
 from clinworld.world.condition_sizes import Scale, load_scale
 from clinworld.world.course import HOME_PRESSURE
 from clinworld.world.formulas import DAILY, FORMULAS, LINES, find_body_mass_index, has_own_level
+from clinworld.world.history_drugs import find_states
 from clinworld.world.level_course import derive_levels
 from clinworld.world.level_motion import Treatment
 from clinworld.world.observe_plan import find_usual_shifts, list_sources
@@ -37,6 +38,7 @@ from clinworld.world.visits import draw_visits
 Days = NDArray[np.int64]
 
 AREA = "findings"
+HAS_DIABETES = "has_diabetes"  # the flag of rule_facts
 _BMI, _OFFICE, _AMBULATORY, _HOME = "bmi", "office_sbp", "daytime_ambulatory_sbp", HOME_PRESSURE
 _SCALES = ("weight", "weight_clinic")
 
@@ -85,7 +87,8 @@ def find_result(name: str, day: int, patient: Examined) -> FindingResult | Unava
     if charted is not None:
         return charted
     if isinstance(row, FindingKind):
-        return _find_numbers(row, np.array([day]), patient)[0] if row.is_numeric else _find_word(row, day, patient)
+        found = _find_numbers(row, np.array([day]), patient) if row.is_numeric else _find_words(row, (day,), patient)
+        return found[0]
     return _find_stream(row, day, patient) if isinstance(row, Stream) else _find_analyte(row, day, patient)
 
 
@@ -103,7 +106,10 @@ def derive_findings(
     routine = _list_routine(knowledge)
     words = rng.first_words(premise.case_id, routine.paths, int(days_seen[-1]) + 1)[:, days_seen]
     charted: list[FindingResult] = []
+    has_diabetes = HAS_DIABETES in find_states(knowledge, (premise.patient.disease, *premise.patient.comorbidities))
     for name, is_charted in zip(routine.names, words_to_uniform(words) < routine.shares, strict=True):
+        if not has_diabetes and f"finding.diabetes_only.{name}" in knowledge.parameters:
+            continue
         charted += [result for result in _find_on_days(name, days_seen[is_charted], patient) if isinstance(result, FindingResult)]
     return tuple(sorted(charted, key=attrgetter("day")))
 
@@ -132,12 +138,14 @@ def _list_routine(knowledge: Knowledge) -> _Routine:
 
 
 def _find_on_days(name: str, days: Days, patient: Examined) -> Sequence[FindingResult | Unavailable]:
-    """`find_result` on some days; a number is found on all of them at once."""
+    """`find_result` on some days, ascending; a finding is looked for on all of them at once."""
     row, knowledge = patient.knowledge.items[name], patient.knowledge
     is_barred = patient.premise.patient.sex == "M" and f"finding.women_only.{name}" in knowledge.parameters
-    if is_barred or patient.record is not None or not isinstance(row, FindingKind) or not row.is_numeric:
+    if not len(days):
+        return ()
+    if is_barred or patient.record is not None or not isinstance(row, FindingKind):
         return [find_result(name, day, patient) for day in days.tolist()]
-    return _find_numbers(row, days, patient) if len(days) else ()
+    return _find_numbers(row, days, patient) if row.is_numeric else _find_words(row, days.tolist(), patient)
 
 
 def _find_charted(name: str, day: int, patient: Examined) -> FindingResult | None:
@@ -358,19 +366,21 @@ def _half(scale: Scale) -> float:
     return abs((scale.low if scale.high is None else scale.high) or 1.0) / 2.0
 
 
-def _find_word(row: FindingKind, day: int, patient: Examined) -> FindingResult:
+def _find_words(row: FindingKind, days: Sequence[int], patient: Examined) -> list[FindingResult]:
     """A finding that is there or not: by the conditions that show it, once they have come far enough, seen in most people but not all."""
     premise, knowledge = patient.premise, patient.knowledge
     number = knowledge.parameter
     drawn = patient.rng.at(premise.case_id, AREA, row.id)
-    acting = [each for each in list_acting(premise, knowledge) if each.push.item == row.id]
+    acting = group_acting(premise, knowledge).get(row.id, ())
     causes = [each for each in acting if each.push.sign > 0]
     is_denied = any(each.push.sign < 0 for each in acting)
-    if any(_has_come(each, day, patient) for each in causes) and drawn.chance(0) < number(f"finding.sensitivity.{row.kind}"):
-        return FindingResult(day, row.id, True, None, 0)
+    is_sensed = bool(causes) and drawn.chance(0) < number(f"finding.sensitivity.{row.kind}")
     # What a condition says is absent is absent; else few people have it for no reason.
     is_false_positive = not is_denied and drawn.chance(1) < number(f"finding.false_positive.{row.kind}")
-    return FindingResult(day, row.id, is_false_positive, None, 0)
+    return [
+        FindingResult(day, row.id, (is_sensed and any(_has_come(each, day, patient) for each in causes)) or is_false_positive, None, 0)
+        for day in days
+    ]
 
 
 def _has_come(each: Acting, day: int, patient: Examined) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte, Condition, ConditionFinding, Level, Stream
 from clinworld.schema.course import Reals
-from clinworld.world.condition_sizes import DOWN, SIZES, UP, load_scale, reference_limits
+from clinworld.world.condition_sizes import DOWN, SIZES, UP, find_most_own, load_scale, reference_limits
 from clinworld.world.formulas import formula_of
 
 _SIGNS = {"up": UP, "positive": UP, "down": DOWN, "negative": DOWN, "normal": 0}
@@ -25,7 +25,8 @@ class Push:
     """What one condition does to one item. Distances are on the item's scale.
 
     `sign` 0 holds the item normal. `beyond` is how far past the reference limit the usual patient lies; where `target` is given that is
-    the level itself, inside the limits. `is_own`: the condition's file says so; else it follows from what the file says.
+    the level itself, inside the limits. `is_own`: the condition's file says so; else it follows from what the file says. `most` is how
+    far the usual patient moves at most from their own level.
     """
 
     condition: str
@@ -36,6 +37,7 @@ class Push:
     target: float | None
     trajectory: str
     is_own: bool
+    most: float = np.inf
 
 
 @lru_cache(maxsize=4096)
@@ -51,7 +53,8 @@ def find_pushes(knowledge: Knowledge, condition: str, sex: str, age_years: float
             pushes[driven.item] = driven
     said = dict(pushes)
     for child, parents in load_kin(knowledge).items():
-        kin = None if child in said else next((each for each in parents if _is_moved(said.get(each[0]), each[2])), None)
+        along = [each for each in parents if (each[0], condition) not in load_apart(knowledge)]
+        kin = None if child in said else next((each for each in along if _is_moved(said.get(each[0]), each[2])), None)
         if kin is not None:
             pushes[child] = _push_along(said[kin[0]], child, kin[1], sex, knowledge)
     return tuple(pushes.values())
@@ -61,7 +64,8 @@ def _push_own(finding: ConditionFinding, row: Condition, sex: str, knowledge: Kn
     sign, size = _SIGNS[finding.moves], finding.size if finding.size in SIZES else "moderate"
     scale = load_scale(knowledge, finding.item, sex)
     beyond = scale.beyond(sign, size) if scale is not None and sign else 0.0
-    return Push(row.id, finding.item, sign, size, beyond, None, finding.trajectory, True)
+    most = find_most_own(knowledge, finding.item, sign, size)
+    return Push(row.id, finding.item, sign, size, beyond, None, finding.trajectory, True, most)
 
 
 @lru_cache(maxsize=8)
@@ -76,6 +80,13 @@ def load_kin(knowledge: Knowledge) -> Mapping[str, tuple[tuple[str, float, bool]
     return {child: tuple(parents) for child, parents in kin.items()}
 
 
+@lru_cache(maxsize=8)
+def load_apart(knowledge: Knowledge) -> frozenset[tuple[str, str]]:
+    """(item, condition) where the condition changes how the item is measured, so that nothing goes along with it."""
+    names = [name.split(".")[1:] for name in knowledge.parameters if name.startswith("kin_apart.")]
+    return frozenset((item, condition) for item, condition in names)
+
+
 def _is_moved(push: Push | None, only_up: bool) -> bool:
     return push is not None and (push.sign == UP or (push.sign == DOWN and not only_up))
 
@@ -84,7 +95,8 @@ def _push_along(parent: Push, child: str, share: float, sex: str, knowledge: Kno
     scale = load_scale(knowledge, child, sex)
     sign = parent.sign if share > 0 else -parent.sign
     beyond = abs(share) * scale.beyond(sign, parent.size) if scale is not None else 0.0
-    return Push(parent.condition, child, sign, parent.size, beyond, None, parent.trajectory, False)
+    most = find_most_own(knowledge, child, sign, parent.size)
+    return Push(parent.condition, child, sign, parent.size, beyond, None, parent.trajectory, False, most)
 
 
 def _goes_farther(driven: Push, own: Push) -> bool:

@@ -32,19 +32,19 @@ def _derive_ramp(key: tuple[str, str, bool], person: list[float], premise: Premi
         ramp = np.ones_like(days)
         if trajectory == "treatment_responsive":
             ramp = ramp * number("effect.documented_share")
-        is_acute, anchor = False, _LONG_AGO * person[0]
+        tempo, anchor = "years", _LONG_AGO * person[0]
     else:
         assert premise.presenting is not None, name
         onset = premise.presenting.onset_day
         length = max(1.0, number(f"ramp.{trajectory}") * (premise.index_day - onset + 1))
         ramp = smooth_step((days - onset + 1) / length)
-        is_acute = tempo_of(knowledge.conditions[name], premise.presenting.presentation) in ACUTE
+        tempo = tempo_of(knowledge.conditions[name], premise.presenting.presentation)
         anchor = float(premise.index_day)
     if trajectory == "fluctuating":
         period = number("ramp.fluctuation_days") * _spread_period(person[1], number("ramp.period_spread"))
         ramp = ramp * (1.0 - number("ramp.fluctuation") * (1.0 - smooth_step(_triangle((days - anchor) / period))))
-    elif trajectory == "episodic" and is_acute:
-        hold, fade = (_number_of(name, f"ramp.acute_{part}_days", knowledge) for part in ("hold", "fade"))
+    elif trajectory == "episodic" and tempo in ACUTE:
+        hold, fade = (_number_of(name, f"ramp.acute_{part}_days", tempo, knowledge) for part in ("hold", "fade"))
         over = (days - premise.index_day - hold) / fade
         ramp = ramp * (1.0 - smooth_step(over))
     elif trajectory == "episodic":
@@ -55,10 +55,10 @@ def _derive_ramp(key: tuple[str, str, bool], person: list[float], premise: Premi
     return ramp
 
 
-def _number_of(condition: str, name: str, knowledge: Knowledge) -> float:
-    """A condition's own number where it has one, else that of all."""
+def _number_of(condition: str, name: str, tempo: str, knowledge: Knowledge) -> float:
+    """A condition's own number where it has one, else that of all of its tempo."""
     own = f"{name}.{condition}"
-    return knowledge.parameter(own if own in knowledge.parameters else name)
+    return knowledge.parameter(own if own in knowledge.parameters else f"{name}.{tempo}")
 
 
 def tempo_of(condition: Condition, presentation: str) -> str:

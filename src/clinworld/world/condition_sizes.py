@@ -102,6 +102,15 @@ def _find_multiple(knowledge: Knowledge, size: str, sign: int, item: str, group:
     return knowledge.parameter(f"effect.{size}.{_WORDS[sign]}.{scale}")
 
 
+def find_most_own(knowledge: Knowledge, item: str, sign: int, size: str) -> float:
+    """How far a move of a usual size goes at most from a person's own level, on the log scale; without a row there is no such limit.
+
+    People differ so much in these items that the way from a low own level past the limit would be another size.
+    """
+    key = f"effect.most_own.{size}.{_WORDS[sign]}.{item}" if sign else ""
+    return float(np.log(np.array([knowledge.parameters[key].value]))[0]) if key in knowledge.parameters else np.inf
+
+
 def _scale_stream(row: Stream, knowledge: Knowledge) -> Scale:
     is_log = row.scale == "log"
     step = 10.0**-row.decimals

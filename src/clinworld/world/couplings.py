@@ -18,7 +18,7 @@ from clinworld.knowledge.places import place_of
 from clinworld.knowledge.rows import Analyte, Coupling, Stream
 from clinworld.schema.course import Reals
 from clinworld.schema.premise import Premise
-from clinworld.world.condition_effects import list_acting
+from clinworld.world.condition_effects import group_acting
 from clinworld.world.condition_ramps import derive_ramps
 
 KINDS = ("", "shift:", "evidence:")
@@ -43,7 +43,7 @@ def couple(levels: Mapping[str, Reals], premise: Premise, knowledge: Knowledge, 
     changed: dict[str, Reals] = {}
     if not premise.has_physiology:
         return changed
-    decided = {each.push.item for each in list_acting(premise, knowledge)}
+    decided = group_acting(premise, knowledge)
     now = dict(levels)
     for each in _list_followed(knowledge, premise.patient.devices):
         row = each.row

@@ -10,6 +10,7 @@ from clinworld.world.condition_effects import push_weight
 from clinworld.world.level_course import derive_all_levels
 from clinworld.world.level_motion import Treatment
 from clinworld.world.medication import derive_doses, draw_adherence, draw_dose_changes
+from clinworld.world.monitoring import known_conditions, list_watched
 from clinworld.world.weight_guard import derive_weight
 
 HOME_PRESSURE = "home_sbp"  # pressures taken at visits follow that at home, which not everybody takes
@@ -26,7 +27,9 @@ def build_course(premise: Premise, knowledge: Knowledge, rng: Rng, *, guard: boo
     changes = draw_dose_changes(premise, knowledge, rng)
     dose = derive_doses(changes, premise.course_end_day)
     adherence = draw_adherence(premise, knowledge, rng)
-    levels = derive_all_levels(premise, Treatment(weight_kg, dose, adherence), knowledge, rng, beside=(HOME_PRESSURE,))
+    watched = list_watched(knowledge, known_conditions(premise), premise.drug, premise.patient.devices)
+    treatment = Treatment(weight_kg, dose, adherence)
+    levels = derive_all_levels(premise, treatment, knowledge, rng, items=watched, beside=(HOME_PRESSURE,))
     return Course(
         last_day=premise.course_end_day,
         weight_kg=weight_kg,

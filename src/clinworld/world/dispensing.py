@@ -11,7 +11,7 @@ from clinworld.core.rng import Rng
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.course import Course
 from clinworld.schema.premise import Premise
-from clinworld.schema.record import Dispensing
+from clinworld.schema.record import Dispensing, PastPrescription
 
 _SIZES = "dispensing_days_"
 WEEKLY = ("weekly", "every_two_weeks")
@@ -27,8 +27,11 @@ def _list_sizes(knowledge: Knowledge, is_weekly: bool) -> tuple[tuple[int, ...],
     return tuple(sizes), tuple(np.cumsum([weights[size] / total for size in sizes]).tolist())
 
 
-def derive_dispensing(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng) -> tuple[Dispensing, ...]:
-    """The packs of the course's drug, by day: each of the dose in force, a new one for each change of dose.
+def derive_dispensing(
+    premise: Premise, course: Course, knowledge: Knowledge, rng: Rng, *, earlier: Sequence[PastPrescription] = ()
+) -> tuple[Dispensing, ...]:
+    """The packs by day: of the course's drug, each of the dose in force, a new one for each change of dose; and of those orders `earlier`
+    than day 0 that are still in force.
 
     A pack is fetched when the one before it is all but used up at the doses really taken (`course.adherence`), never later, since
     nothing can be taken that is not there.
@@ -48,7 +51,27 @@ def derive_dispensing(premise: Premise, course: Course, knowledge: Knowledge, rn
         used_up = taken[day] + size * np.arange(1, len(later) + 1) - later
         days = [day, *taken.searchsorted(used_up).tolist()]
         packs += [Dispensing(when, drug.id, dose, drug.dose_unit, size) for when in days if when < end]
-    return tuple(packs)
+    for order in earlier:
+        if order.last_day is None and order.drug != drug.id:
+            packs += _dispense_on(order, premise, course, knowledge, rng)
+    return tuple(sorted(packs, key=lambda pack: pack.day))
+
+
+def _dispense_on(order: PastPrescription, premise: Premise, course: Course, knowledge: Knowledge, rng: Rng) -> list[Dispensing]:
+    """The packs of a drug that goes on as before, the first some time into one that was fetched before day 0.
+
+    It is taken as the person took medicine on day 0: what changes later is about the course's drug.
+    """
+    early_most, taken = int(knowledge.parameter("dispensing_early_most_days")), float(course.adherence[0])
+    sizes, shares = _list_sizes(knowledge, knowledge.drugs[order.drug].frequency in WEEKLY)
+    drawn = rng.at(premise.case_id, "dispensing", order.drug).uniform(3 + course.last_day // sizes[0])
+    size = sizes[bisect_right(shares[:-1], drawn[0])]
+    if taken <= 0:
+        return []
+    left = (drawn[2:] * (early_most + 1)).astype(np.int64)
+    used_up = (size * (np.arange(len(left)) + drawn[1]) - left) / taken
+    days = np.ceil(used_up[(used_up >= 0) & (used_up <= course.last_day)]).astype(np.int64).tolist()
+    return [Dispensing(day, order.drug, order.dose, order.unit, size) for day in days if day <= course.last_day]
 
 
 def days_covered_pct(dispensing: Sequence[Dispensing], first: int, last: int) -> float | None:

@@ -5,7 +5,7 @@ drawn agrees by construction (days leave room for the reversal, the loss fits th
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, NamedTuple, cast
@@ -28,6 +28,7 @@ _GAP = "adherence_gap"
 _ALWAYS = ("smart_scale", "wearable")
 _CLINIC = "clinic_scale"
 _OBESITY = "obesity"
+_TRIES = 8
 _PRINTED_KG = 0.1  # weights are printed to this, and rounding may not take the loss over the limit
 
 
@@ -74,8 +75,8 @@ def _draw_ids(job: Job, n: int) -> list[str]:
 
 
 _FIELDS = (
-    *("disease", "outcome", "driver", "index_day", "course_end", "reversal_week", "bmi", "drug", "dose_steps", "loss", "distractor_level"),
-    *("regain_slope", "adherence_low", "has_fault", "fault_week", "fault", "symptom_rate", "life_event_rate"),
+    *("disease", "outcome", "driver", "index_day", "course_end", "reversal_week", "drug", "dose_steps", "loss", "distractor_level"),
+    *("regain_slope", "regained", "adherence_low", "has_fault", "fault_week", "fault", "symptom_rate", "life_event_rate"),
 )
 
 
@@ -111,6 +112,11 @@ class _Draws:
         low, high = self.knowledge.parameter(f"draw_{row}_low"), self.knowledge.parameter(f"draw_{row}_high")
         return low + (high - low) * self.chance(name)
 
+    def first_within(self, name: str, value: Callable[[float], float], low: float, high: float) -> float:
+        """The value of the first of some normals that lies within limits, so that none piles up at one; the nearer limit if none does."""
+        values = [value(normal) for normal in self.rng.at(self.case_id, "draw", name).normal(_TRIES).tolist()]
+        return next((each for each in values if low <= each <= high), min(max(values[0], low), high))
+
     def choose(self, kind: str, options: tuple[str, ...] | None = None) -> str:
         """One id by weight, among `options` when given; by the weights of followed patients where the kind has such."""
         weights, total = _load_weights(kind, options, self.is_followed)
@@ -133,13 +139,47 @@ def _load_weights(kind: str, options: tuple[str, ...] | None, is_followed: bool)
 
 def _draw_case(draws: _Draws, pins: Mapping[str, str], base: Case) -> Case:
     knowledge = draws.knowledge
-    disease = pins.get("disease") or draws.choose("disease")
+    disease = pins.get("disease") or draws.choose("disease", _list_diseases(knowledge, pins.get("driver", "")))
     outcome = pins.get("outcome") or ("regain" if draws.happens("outcome", knowledge.parameter("premise_p_regain")) else "maintain")
-    driver = (pins.get("driver") or draws.choose("driver")) if outcome == "regain" else _NO_DRIVER
+    # Drawn for everyone: the drug goes by it, and may not tell who regains.
+    cause = pins.get("driver") or draws.choose("driver", _list_drivers(knowledge, disease))
+    driver = cause if outcome == "regain" else _NO_DRIVER
     days = _draw_days(draws, outcome)
     devices = _draw_devices(draws, disease)
-    facts = _draw_facts(draws, base.facts, disease, driver, days, devices)
-    return Case(draws.case_id, facts, _draw_controls(draws, base.controls, outcome, driver, days, devices), frozenset())
+    facts = _draw_facts(draws, base.facts, disease, driver, _list_drugs(knowledge, disease, cause), days, devices)
+    slope = _draw_slope(draws, facts, days)
+    return Case(draws.case_id, facts, _draw_controls(draws, base.controls, outcome, driver, days, devices, slope), frozenset())
+
+
+@lru_cache(maxsize=256)
+def _list_diseases(knowledge: Knowledge, driver: str) -> tuple[str, ...]:
+    """The diseases in which a driver can be why weight comes back; all where none is named."""
+    diseases = tuple(load_draw_weights()["disease"])
+    if not driver or not knowledge.drivers[driver].through_drug:
+        return diseases
+    return tuple(name for name in diseases if _list_lowering(knowledge, name)) or diseases
+
+
+@lru_cache(maxsize=256)
+def _list_drivers(knowledge: Knowledge, disease: str) -> tuple[str, ...]:
+    """The drivers that can be why weight comes back in a disease: none through a drug where no drug for it lowers weight."""
+    drivers = load_draw_weights()["driver"]
+    return tuple(name for name in drivers if _list_lowering(knowledge, disease) or not knowledge.drivers[name].through_drug)
+
+
+@lru_cache(maxsize=256)
+def _list_lowering(knowledge: Knowledge, disease: str) -> tuple[str, ...]:
+    """The drugs for a disease whose lack can bring weight back."""
+    number = knowledge.parameter
+    start_kg, least = number("levels_typical_bmi") * number("draw_height_f_m") ** 2, number("draw_drug_effect_least")
+    rows = [knowledge.drugs[name] for name in _list_indicated(knowledge, disease)]
+    return tuple(row.id for row in rows if derive_weight_loss(row, row.ladder, disease, start_kg, knowledge) >= least)
+
+
+def _list_drugs(knowledge: Knowledge, disease: str, driver: str) -> tuple[str, ...]:
+    """The drugs for a disease; only those that lower weight where the driver acts through the drug."""
+    indicated = _list_indicated(knowledge, disease)
+    return _list_lowering(knowledge, disease) or indicated if knowledge.drivers[driver].through_drug else indicated
 
 
 class _Days(NamedTuple):
@@ -165,15 +205,17 @@ def _draw_days(draws: _Draws, outcome: str) -> _Days:
     return _Days(index_day, course_end, draws.whole("reversal_week", first, last) if outcome == "regain" else None)
 
 
-def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, days: _Days, devices: tuple[str, ...]) -> Facts:
+def _draw_facts(
+    draws: _Draws, base: Facts, disease: str, driver: str, drugs: tuple[str, ...], days: _Days, devices: tuple[str, ...]
+) -> Facts:
     knowledge = draws.knowledge
     ages = int(knowledge.parameter("draw_age_low")), int(knowledge.parameter("draw_age_high"))
     person = draw_person(draws.case_id, disease, knowledge, draws.rng, ages=ages)
     sex: Literal["F", "M"] = "F" if person.sex == "F" else "M"
-    bmi = round(draws.between("bmi", "bmi_obesity" if disease == _OBESITY else "bmi"), 1)
+    bmi = _draw_bmi(draws, disease)
     height = _draw_height(draws, sex)
     start = round(bmi * (height * height), 1)
-    drug, background = _draw_drug(draws, disease, person, bmi)
+    drug, background = _draw_drug(draws, disease, drugs, person, bmi)
     doses = _draw_doses(draws, drug, disease, days.index_day)
     return replace(
         base,
@@ -190,10 +232,9 @@ def _draw_facts(draws: _Draws, base: Facts, disease: str, driver: str, days: _Da
     )
 
 
-def _draw_drug(draws: _Draws, disease: str, person: Person, bmi: float) -> tuple[Drug, tuple[str, ...]]:
-    """A drug indicated in the disease, and the background beside it; drawn again among the others while the patient forbids it."""
+def _draw_drug(draws: _Draws, disease: str, options: tuple[str, ...], person: Person, bmi: float) -> tuple[Drug, tuple[str, ...]]:
+    """One of some drugs, and the background beside it; drawn again among the others while the patient forbids it."""
     knowledge = draws.knowledge
-    options = _list_indicated(knowledge, disease)
     while True:
         name = draws.choose("drug", options)
         limits = Limits(known=(disease,), bmi=bmi, drugs=(name,), spares_course=True)
@@ -212,9 +253,17 @@ def _list_indicated(knowledge: Knowledge, disease: str) -> tuple[str, ...]:
 
 def _draw_height(draws: _Draws, sex: str) -> float:
     number = draws.knowledge.parameter
-    cut = number("draw_height_cut_sd")
-    mean = number("draw_height_f_m" if sex == "F" else "draw_height_m_m")
-    return mean + number("draw_height_sd_m") * min(cut, max(-cut, draws.rng.at(draws.case_id, "draw", "height").gauss()))
+    mean, sd = number("draw_height_f_m" if sex == "F" else "draw_height_m_m"), number("draw_height_sd_m")
+    cut = sd * number("draw_height_cut_sd")
+    return draws.first_within("height", lambda normal: mean + sd * normal, mean - cut, mean + cut)
+
+
+def _draw_bmi(draws: _Draws, disease: str) -> float:
+    """kg/m2 to one decimal: skewed as in people, and within what a patient with the disease has."""
+    number = draws.knowledge.parameter
+    median, sd = number(f"draw_bmi_median_{disease}"), number("draw_bmi_log_sd")
+    low = number("draw_bmi_obesity_low" if disease == _OBESITY else "draw_bmi_low")
+    return round(draws.first_within("bmi", lambda normal: median * math.exp(sd * normal), low, number("draw_bmi_high")), 1)
 
 
 def _draw_devices(draws: _Draws, disease: str) -> tuple[str, ...]:
@@ -230,7 +279,7 @@ def _load_device_chances(knowledge: Knowledge, disease: str) -> tuple[tuple[str,
     followed |= {knowledge.analytes[name].group for name in followed if name in knowledge.analytes}
     reporting = {name for name, row in knowledge.devices.items() if name != _CLINIC and not followed.isdisjoint(row.reports)}
     of_disease = knowledge.parameter("draw_p_device_of_disease")
-    return tuple((device, of_disease if device in reporting else p) for device, p in load_draw_weights()["device"].items())
+    return tuple((device, max(p, of_disease) if device in reporting else p) for device, p in load_draw_weights()["device"].items())
 
 
 def _draw_doses(draws: _Draws, drug: Drug, disease: str, index_day: int) -> tuple[float, ...]:
@@ -260,7 +309,19 @@ def _draw_loss(draws: _Draws, start: float, of_drug: float, driver: str, days: _
     return start * (min(low, most) + (min(high, most) - min(low, most)) * draws.chance("loss"))
 
 
-def _draw_controls(draws: _Draws, base: Controls, outcome: str, driver: str, days: _Days, devices: tuple[str, ...]) -> Controls:
+def _draw_slope(draws: _Draws, facts: Facts, days: _Days) -> float:
+    """kg regained a week: as drawn, and less where the course is so long that much more than the loss would come back."""
+    slope = draws.between("regain_slope", "slope")
+    if days.reversal_week is not None:
+        lost = facts.start_weight - facts.nadir_weight
+        back = max(lost * draws.between("regained", "regained"), facts.start_weight * draws.between("regained", "regained_small"))
+        slope = min(slope, back / (days.course_end / 7 - days.reversal_week))
+    return round(slope, 2)
+
+
+def _draw_controls(
+    draws: _Draws, base: Controls, outcome: str, driver: str, days: _Days, devices: tuple[str, ...], slope: float
+) -> Controls:
     level = draws.choose("distractor_level")
     faults = _draw_noise(draws, days.index_day, devices)
     misses_doses = driver == _POOR or any(fault.kind == _GAP for fault in faults)
@@ -269,7 +330,7 @@ def _draw_controls(draws: _Draws, base: Controls, outcome: str, driver: str, day
         outcome="regain" if outcome == "regain" else "maintain",
         driver=driver,
         reversal_week=days.reversal_week,
-        regain_slope=round(draws.between("regain_slope", "slope"), 2),
+        regain_slope=slope,
         index_time_T=days.index_day,
         course_end_day=days.course_end,
         adherence_low=round(draws.between("adherence_low", "adherence_poor" if misses_doses else "adherence_steady"), 2),

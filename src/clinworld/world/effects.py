@@ -131,7 +131,7 @@ def derive_direct_effects(table: DrugTable, base: Reals, coupling: Reals, start_
     through_weight = coupling * (table.weight_kg + start_kg * table.weight_percent / 100.0)
     at = min(int(table.doses.searchsorted(top_dose)), len(table.doses) - 1)
     whole, part = total[:, at : at + 1], through_weight[:, at : at + 1]
-    is_less = (np.abs(whole) < np.abs(part)) & (whole * part > 0.0)
-    share = np.ones_like(whole)
-    np.divide(np.abs(whole), np.abs(part), out=share, where=is_less)
+    whole_size, part_size = np.abs(whole), np.abs(part)
+    is_less = (whole_size < part_size) & (whole * part > 0.0)
+    share = np.divide(whole_size, part_size, out=np.ones_like(whole), where=is_less)
     return np.where((whole != 0.0) & ~is_less, total - through_weight, 0.0), share

@@ -20,10 +20,12 @@ from clinworld.core.tables import load_csv
 from clinworld.knowledge.load import HERE, Knowledge
 from clinworld.knowledge.rows import BenignEvent
 from clinworld.schema.premise import Premise
+from clinworld.world.seasons import derive_months, is_in_months
 
 Flags = NDArray[np.bool_]
 
 DENSITY = "event_density_mismatch"
+_FINALISER = np.array([(30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)], dtype=np.uint64)  # splitmix64: (shift, factor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,10 +48,12 @@ class EventPool:
     age_low: NDArray[np.float64]
     age_high: NDArray[np.float64]
     barred_by: dict[str, Flags]  # "sex:F", "axis:season", "shadows:hypertension" → the rows it bars
+    is_out_of_season: Flags  # [month - 1, row]
     faults: tuple[str, ...]
     heavy_bmi: float
     elderly_years: float
     most_redraws: int
+    repeat_least_days: float
 
 
 @lru_cache(maxsize=4)
@@ -77,10 +81,14 @@ def load_pool(knowledge: Knowledge) -> EventPool:
         age_low=np.array([-np.inf if row.age_low is None else row.age_low for row in rows], dtype=np.float64),
         age_high=np.array([np.inf if row.age_high is None else row.age_high for row in rows], dtype=np.float64),
         barred_by={name: np.array(flags, dtype=bool) for name, flags in barred.items()},
+        is_out_of_season=np.array(
+            [[not is_in_months(month, row.first_month, row.last_month) for row in rows] for month in range(1, 13)], dtype=bool
+        ),
         faults=tuple(find_answer_word(_texts(row), words) for row in rows),
         heavy_bmi=knowledge.parameter("events_heavy_bmi"),
         elderly_years=knowledge.parameter("events_elderly_years"),
         most_redraws=int(knowledge.parameter("events_most_redraws")),
+        repeat_least_days=knowledge.parameter("events_repeat_least_days"),
     )
 
 
@@ -126,28 +134,40 @@ def count_denied(pool: EventPool, axes: Iterable[str]) -> int:
 
 
 class Slots(NamedTuple):
-    """Slots to fill from the rows flagged in `wanted`, which stand at `places`: the key of each row in each slot [slot, place]."""
+    """Slots to fill from the rows flagged in `wanted`, which stand at `places`: the day of each slot, and the key of each row in it
+    [slot, place], infinite where the row is out of season.
 
+    `declared` counts the slots that were asked for, those left out too.
+    """
+
+    declared: int
     wanted: Flags
     places: NDArray[np.int64]
+    days: Sequence[int]
     keys: NDArray[np.float64]
 
 
-def list_slots(pool: EventPool, wanted: Flags, words: Sequence[Words]) -> list[Slots]:
-    """For each series of words a slot a word, with keys for the rows flagged in `wanted`; all worked out at once."""
+def list_slots(
+    pool: EventPool, wanted: Flags, words: Sequence[Words], days: Sequence[Sequence[int]], first_day_of_year: int
+) -> list[Slots]:
+    """For each series of words a slot a word, on the days given, with keys for the rows flagged in `wanted`; all worked out at once."""
     places = wanted.nonzero()[0]
     keys = _mix_keys(pool, np.concatenate(words), places)
+    months = derive_months(first_day_of_year, [day for each in days for day in each])
+    keys[pool.is_out_of_season[(months - 1)[:, None], places]] = np.inf
     ends = accumulate(len(each) for each in words)
-    return [Slots(wanted, places, keys[end - len(each) : end]) for each, end in zip(words, ends, strict=True)]
+    return [Slots(len(each), wanted, places, on, keys[end - len(each) : end]) for each, on, end in zip(words, days, ends, strict=True)]
 
 
 @dataclass(slots=True)
 class EventDraw:
-    """The draw of one patient's events in one stretch of the course: what is admitted, and what has come up so far (`used`).
+    """The draw of one patient's events in one stretch of the course: what is admitted, and what has come up so far and on which
+    days (`used`).
 
     Each slot has its own keys -ln(u)/w, one per row and a function of the slot and the row id alone: a row added to the table changes
     the slots it wins, and another only where the row it displaced there wins a later one. `may_recur`: when topics run out they may come
-    again, then rows; otherwise running out is a conflict. Rows in `avoided` come up only when there are no others.
+    again, then rows, none of them soon after the last time; otherwise running out is a conflict.
+    Rows in `avoided` come up only when there are no others.
     """
 
     pool: EventPool
@@ -155,48 +175,57 @@ class EventDraw:
     where: str
     taken_texts: Collection[str]
     may_recur: bool
-    used: list[int]
+    used: dict[int, list[int]]
     avoided: Collection[int] = ()
 
-    def draw(self, n: int, kinds: Flags, series: Series, *, skip: int = 0) -> list[int]:
-        """Row numbers for the slots from `skip` on, `n` slots in all, among the rows flagged in `kinds`.
+    def draw(self, n: int, kinds: Flags, series: Series, days: Sequence[int], first_day_of_year: int, *, skip: int = 0) -> list[int]:
+        """Row numbers for the slots from `skip` on, `n` slots in all and those drawn on `days`, among the rows flagged in `kinds`.
 
         Raises PremiseConflict when the rows run out, or a slot fails its checks more often than the redraw limit.
         """
-        return self.fill(*list_slots(self.pool, self.admitted & kinds, [series.words(n)[skip:]])) if skip < n else []
+        if skip >= n:
+            return []
+        (slots,) = list_slots(self.pool, self.admitted & kinds, [series.words(n)[skip:]], [days], first_day_of_year)
+        return self.fill(slots._replace(declared=n))
 
     def fill(self, slots: Slots) -> list[int]:
         """Row numbers for the slots. Raises as `draw` does."""
-        n, places = len(slots.keys), slots.places
-        if not n:
+        n, places = slots.declared, slots.places
+        if not len(slots.keys):
             return []
         if not len(places):
             raise self._too_few(n, slots.wanted, "")
         topics = self.pool.topic_of
-        used, used_topics = set(self.used), {topics[row] for row in self.used}
+        used_topics = {topics[row] for row in self.used}
         chosen: list[int] = []
         # Mostly the row with the lowest key of all is free; only where it is not are the free ones looked at.
-        for slot, row in enumerate(places[slots.keys.argmin(axis=1)].tolist()):
-            if row in used or topics[row] in used_topics or row in self.avoided or self._check_text(row):
-                ranked = places[slots.keys[slot].argsort(kind="stable")].tolist()
-                row = self._draw_slot(self._rank_free(ranked, used, used_topics), n, slots.wanted)
-            used.add(row)
+        lowest, is_open = places[slots.keys.argmin(axis=1)].tolist(), np.isfinite(slots.keys)
+        for slot, (row, day) in enumerate(zip(lowest, slots.days, strict=True)):
+            is_taken = row in self.used or topics[row] in used_topics or row in self.avoided or not is_open[slot].any()
+            if is_taken or self._check_text(row):
+                ranked = places[slots.keys[slot].argsort(kind="stable")][: is_open[slot].sum()].tolist()
+                row = self._draw_slot(self._rank_free(ranked, day, used_topics), n, slots.wanted)
+            self.used.setdefault(row, []).append(day)
             used_topics.add(topics[row])
             chosen.append(row)
-        self.used += chosen
         return chosen
 
-    def _rank_free(self, ranked: list[int], used: set[int], used_topics: set[int]) -> Iterator[int]:
+    def _rank_free(self, ranked: list[int], day: int, used_topics: set[int]) -> Iterator[int]:
         topics, any_free = self.pool.topic_of, False
         for avoided in (self.avoided, ()) if self.avoided else ((),):
             for row in ranked:
-                if topics[row] not in used_topics and row not in used and row not in avoided:
+                if topics[row] not in used_topics and row not in self.used and row not in avoided:
                     any_free = True
                     yield row
             if any_free:
                 return
         if self.may_recur:
-            yield from [row for row in ranked if row not in used] or ranked
+            yield from [row for row in ranked if row not in self.used] or self._rank_apart(ranked, day)
+
+    def _rank_apart(self, ranked: list[int], day: int) -> list[int]:
+        """Rows that have all come up: first those that did not near this day, then the longest ago (or ahead) first."""
+        apart = {row: min(abs(day - other) for other in self.used[row]) for row in ranked}
+        return sorted(ranked, key=lambda row: -min(apart[row], self.pool.repeat_least_days))
 
     def _draw_slot(self, free: Iterator[int], n: int, wanted: Flags) -> int:
         fault = ""
@@ -242,10 +271,13 @@ def _slot_keys(pool: EventPool, series: Series, n: int, places: NDArray[np.int64
 def _mix_keys(pool: EventPool, words: Words, places: NDArray[np.int64]) -> NDArray[np.float64]:
     # One addressed word a slot, mixed with each row's own digest: as many independent draws as slots × rows for the price of one address.
     mixed = words[:, None] ^ pool.marks[places]
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64 finaliser
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    uniform = words_to_uniform(mixed ^ (mixed >> np.uint64(31)))
-    keys: NDArray[np.float64] = np.log(uniform + 2.0**-54) * pool.per_weight[places]
+    for shift, factor in _FINALISER[:, :, None]:
+        mixed ^= mixed >> shift
+        mixed *= factor
+    keys = words_to_uniform(mixed)
+    keys += 2.0**-54
+    np.log(keys, out=keys)
+    keys *= pool.per_weight[places]
     return keys
 
 

@@ -24,6 +24,7 @@ from clinworld.world.history_drugs import Ended, Line, Patient, chart_lines, dra
 from clinworld.world.history_labs import Past, observe_past_labs
 from clinworld.world.history_levels import DayZero, PastFrame, find_day_zero, load_past_frame, moves_levels, remove_drugs
 from clinworld.world.history_places import DAYS_A_YEAR, LABELS, PLACES, OldRecord, age_at, draw_old_records, find_old_event
+from clinworld.world.monitoring import list_watched
 from clinworld.world.observe_streams import reflect
 
 _DIAGNOSED, _DIAGNOSIS_DRAWS = "diagnosed", 5  # draws: twice since when, twice where within limits, place
@@ -40,7 +41,8 @@ def draw_history(premise: Premise, knowledge: Knowledge, rng: Rng, *, course: Co
     patient = premise.patient
     conditions = (patient.disease, *(name for name in patient.comorbidities if name != patient.disease))
     records = draw_old_records(premise, knowledge, rng)
-    frame = load_past_frame(knowledge, conditions, patient.devices, patient.sex, age_at(patient, 0))
+    watched = list_watched(knowledge, conditions, premise.drug, patient.devices)
+    frame = load_past_frame(knowledge, conditions, patient.devices, patient.sex, age_at(patient, 0), watched)
     day_zero = find_day_zero(premise, course or build_course(premise, knowledge, rng), frame, knowledge, rng)
     while True:
         diagnoses = draw_diagnoses(premise, conditions, records, knowledge, rng)

@@ -18,6 +18,7 @@ from clinworld.world.history_drugs import Line
 from clinworld.world.history_levels import DayZero, PastDays, PastFrame, PastItems, derive_past_levels, find_undiagnosed
 from clinworld.world.history_places import DAYS_A_YEAR, age_at
 from clinworld.world.lab_assays import Assays, load_assays
+from clinworld.world.monitoring import Span, find_due, group_spans, known_conditions, list_watched, space_out, watch_condition, watch_drug
 from clinworld.world.observe_labs import (
     chart_results,
     derive_specimens,
@@ -47,9 +48,11 @@ class _Noise(NamedTuple):
 
 
 class _Places(NamedTuple):
-    # Names that have draws, and where among them stand those whose day varies, those measured and the items of the frame; where the varied
-    # stand in the frame, and the items with a diagnostic limit among the measured.
+    # Names that have draws, where these and those of groups are, and where among them stand those whose day varies, those measured and the
+    # items of the frame; where the varied stand in the frame, and the items with a diagnostic limit among the measured.
     drawn: tuple[str, ...]
+    addresses: tuple[tuple[str, ...], ...]
+    group_addresses: tuple[tuple[str, ...], ...]
     day: list[int]
     error: list[int]
     drift: list[int]
@@ -63,6 +66,8 @@ def _find_places(assays: Assays, items: PastItems) -> _Places:
     drawn = tuple(dict.fromkeys([*assays.within.needed, *measured, *items.names]))
     return _Places(
         drawn=drawn,
+        addresses=tuple(("history", "labs", name) for name in drawn),
+        group_addresses=tuple(("history", "lab_group", group) for group in assays.groups),
         day=[drawn.index(name) for name in assays.within.needed],
         error=[drawn.index(name) for name in measured],
         drift=[drawn.index(name) for name in items.names],
@@ -91,6 +96,10 @@ def observe_past_labs(
     drawn = noise.chance < find_group_chances(assays, noise.person, knowledge)
     held = set(past.diagnosed.values())
     drawn[:, [i for i, day in enumerate(past.visits.tolist()) if day in held]] = True
+    for group, due in _find_due(premise, past, frame.items.names, knowledge).items():
+        drawn[assays.groups.index(group)] = due
+    is_drawn = drawn[assays.group_at]
+    space_out(is_drawn, assays.results, past.visits, past.diagnosed, knowledge)
     cell = draw_cell_haemoglobin(premise.case_id, knowledge, rng) if "haemoglobin" in assays.varied else 0.0
     truth = derive_specimens(assays, level[places.varied], noise.day, cell, premise.patient.sex, knowledge)
     ticks = measure(assays, truth, noise.error, knowledge)
@@ -99,17 +108,31 @@ def observe_past_labs(
         part = ticks[places.limited]
         ticks[places.limited] = np.where(undiagnosed & (part >= limit), 2 * limit - 1 - part, part)
     ages = age_at(premise.patient, 0) + days.visits / DAYS_A_YEAR
-    results = print_results(assays, ticks, drawn, ages, premise.patient.sex, knowledge)
+    results = print_results(assays, ticks, is_drawn, ages, premise.patient.sex, knowledge)
     return chart_results(assays, results, past.visits)
+
+
+def _find_due(premise: Premise, past: Past, items: Sequence[str], knowledge: Knowledge) -> dict[str, NDArray[np.bool_]]:
+    """When each group was due that conditions bring from their diagnosis on, and drugs while they were taken."""
+    watched = list_watched(knowledge, known_conditions(premise), premise.drug, premise.patient.devices)
+    if not watched:
+        return {}
+    spans = [Span(watch, day, 0, ()) for name, day in past.diagnosed.items() for watch in watch_condition(knowledge, name)]
+    for line in past.lines:
+        changes = tuple(day for day, _ in line.steps)
+        last = 0 if line.last_day is None else line.last_day
+        spans += [Span(watch, changes[0], last, changes) for watch in watch_drug(knowledge, line.drug.id)]
+    grouped = group_spans(spans, [name for name in watched if name in items], knowledge)
+    return {group: find_due(past.visits, each, age_at(premise.patient, 0), knowledge) for group, each in grouped.items()}
 
 
 def _draw_noise(case_id: str, assays: Assays, places: _Places, n: int, rng: Rng) -> _Noise:
     """Noise by visit counted back from day 0, so that a longer record changes none of it; returned with the oldest visit first."""
     groups = len(assays.groups)
-    by_group = rng.first_words(case_id, [("history", "lab_group", group) for group in assays.groups], n)
-    by_row = rng.first_words(case_id, [("history", "labs", name) for name in places.drawn], 3 * n)
+    by_group = rng.first_words(case_id, places.group_addresses, n)
+    by_row = rng.first_words(case_id, places.addresses, 3 * n)
     # How often a person has a group drawn is the same as in the course.
-    person = rng.first_words(case_id, [("lab_group", group) for group in assays.groups], 1)
+    person = rng.first_words(case_id, assays.group_addresses, 1)
     normals = words_to_normal(np.concatenate([person.ravel(), by_row.ravel()]))
     of_row = normals[groups:].reshape(len(places.drawn), n, 3)
     return _Noise(

@@ -44,6 +44,9 @@ class PastItems:
     usual: FirstLevels
     at: Mapping[str, int]
     usual_in_unit: Sequence[float]
+    first_is_log: NDArray[np.bool_]
+    usual_is_log: NDArray[np.bool_]
+    first_sd: Reals
     limited: Rows
     limit_of: tuple[str, ...]
     limit: Reals
@@ -82,9 +85,16 @@ class DayZero(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def load_past_frame(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str, age_years: float) -> PastFrame:
-    """The frame of a kind of patient; its items are the analytes with a true level, in table order."""
-    items, shares = _load_items(knowledge, list_telling(knowledge, conditions), devices, sex), _load_shares(knowledge)
+def load_past_frame(
+    knowledge: Knowledge,
+    conditions: tuple[str, ...],
+    devices: tuple[str, ...],
+    sex: str,
+    age_years: float,
+    watched: tuple[str, ...] = (),
+) -> PastFrame:
+    """The frame of a kind of patient; its items are the analytes with a true level, `watched` among them, in table order."""
+    items, shares = _load_items(knowledge, list_telling(knowledge, conditions), devices, sex, age_years, watched), _load_shares(knowledge)
     mover, by_finding, share = [_NONE] * len(items.names), [False] * len(items.names), [shares[_UNWRITTEN]] * len(items.names)
     # The condition whose written level lies farthest from usual, the first on a tie; else the first with a finding that moves the item.
     for push in reversed(list_documented(knowledge, conditions, sex, age_years)):
@@ -118,21 +128,34 @@ def _load_shares(knowledge: Knowledge) -> Mapping[str, float]:
 
 
 @lru_cache(maxsize=2048)
-def _load_items(knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str) -> PastItems:
+def _load_items(
+    knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str, age_years: float, watched: tuple[str, ...]
+) -> PastItems:
     if conditions:
-        items = _load_items(knowledge, (), devices, sex)
-        first = load_first_levels(knowledge, conditions, items.names, sex, 0.0)  # analytes start alike at every age
-        return replace(items, first=first, most=_find_most(knowledge, first, items.usual))
-    names = list_reported_analytes(knowledge, devices)
+        items = _load_items(knowledge, (), devices, sex, age_years, watched)
+        first = load_first_levels(knowledge, conditions, items.names, sex, age_years)
+        return replace(
+            items,
+            first=first,
+            first_is_log=first.is_log[:, None],
+            first_sd=np.maximum(first.sd, _TINY),
+            most=_find_most(knowledge, first, items.usual),
+        )
+    known = {*list_reported_analytes(knowledge, devices), *watched}
+    names = tuple(name for name in knowledge.analytes if name in known)
     rows = [knowledge.analytes[name] for name in names]
-    usual = load_first_levels(knowledge, (), names, sex, 0.0)
+    usual = load_first_levels(knowledge, (), names, sex, age_years)
+    is_log = usual.is_log[:, None]
     between = [knowledge.parameter("history_drift_unknown_pct") if row.cv_between_pct is None else row.cv_between_pct for row in rows]
     return PastItems(
         names=names,
         first=usual,
         usual=usual,
         at={name: i for i, name in enumerate(names)},
-        usual_in_unit=_in_unit(usual.mean, usual.is_log)[:, 0].tolist(),
+        usual_in_unit=_in_unit(usual.mean, is_log)[:, 0].tolist(),
+        first_is_log=is_log,
+        usual_is_log=is_log,
+        first_sd=np.maximum(usual.sd, _TINY),
         limited=np.array([i for i, row in enumerate(rows) if row.diagnostic_high is not None], dtype=np.int64),
         limit_of=tuple(row.diagnostic_of for row in rows if row.diagnostic_high is not None),
         limit=_column([row.diagnostic_high for row in rows if row.diagnostic_high is not None]),
@@ -144,13 +167,13 @@ def _load_items(knowledge: Knowledge, conditions: tuple[str, ...], devices: tupl
 
 
 def _find_most(knowledge: Knowledge, first: FirstLevels, usual: FirstLevels) -> Reals:
-    high = np.maximum(*(_in_unit(each.high, each.is_log) for each in (first, usual)))
+    high = np.maximum(*(_in_unit(each.high, each.is_log[:, None]) for each in (first, usual)))
     return np.asarray(knowledge.parameter("history_untreated_room") * high)
 
 
 def _in_unit(values: Reals, is_log: NDArray[np.bool_]) -> Reals:
     # What a skewed analyte has on the log scale, in its unit.
-    return np.where(is_log[:, None], np.exp(np.where(is_log[:, None], values, 0.0)), values)
+    return np.where(is_log, np.exp(np.where(is_log, values, 0.0)), values)
 
 
 def _column(values: Sequence[float]) -> Reals:
@@ -180,10 +203,10 @@ def find_day_zero(premise: Premise, course: Course, frame: PastFrame, knowledge:
         bmi = find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge)
         first = level.copy()
         first[rows] = draw_first_levels(premise.case_id, part, bmi, rng)
-    on_scale = np.where(items.first.is_log[:, None], np.log(first), first)
-    place = (on_scale - items.first.mean) / np.maximum(items.first.sd, _TINY)
+    on_scale = np.where(items.first_is_log, np.log(first), first)
+    place = (on_scale - items.first.mean) / items.first_sd
     usual = np.minimum(np.maximum(items.usual.mean + items.usual.sd * place, items.usual.low), items.usual.high)
-    usual = np.where(frame.by_finding, first, _in_unit(usual, items.usual.is_log))
+    usual = np.where(frame.by_finding, first, _in_unit(usual, items.usual_is_log))
     documented, shown = level, None
     if premise.presenting is not None and premise.presenting.onset_day < 0:
         # The same person without what shows itself: pushed by the documented conditions alone, on day 0.

@@ -124,19 +124,15 @@ def _choose_rows(premise: Premise, room: tuple[int, int], n: int, wanted: int, k
     conditions = (premise.patient.disease, *premise.patient.comorbidities)
     presenting = premise.presenting.condition if premise.presenting else ""
     ages = age_at(premise.patient, room[0]), age_at(premise.patient, room[1])
-    order = rng.at(premise.case_id, "history", "rows").words(len(knowledge.past_events)).argsort(kind="stable").tolist()
-    chosen: list[OldEvent] = []
-    for pool, most in zip(
-        _list_possible(knowledge, premise.drug, premise.patient.sex), (wanted if presenting else 0, wanted, n), strict=True
-    ):
-        for place in order:
-            if len(chosen) >= most:
-                break
-            row = pool[place]
-            if row is None or not _fits_age(row, ages) or not _fits_known(row, conditions, presenting, knowledge):
-                continue
-            if not _clashes(row, chosen, knowledge):
+    order = rng.at(premise.case_id, "history", "rows").words(len(knowledge.past_events)).argsort(kind="stable")
+    pools, chosen = _list_possible(knowledge, premise.drug, premise.patient.sex), list[OldEvent]()
+    for pool, most in zip(pools, (wanted if presenting else 0, wanted, n), strict=True):
+        for place in order[pool.holds[order]].tolist() if len(chosen) < most else ():
+            row = pool.rows[place]
+            if _fits_age(row, ages) and _fits_known(row, conditions, presenting, knowledge) and not _clashes(row, chosen, knowledge):
                 chosen.append(row)
+                if len(chosen) == most:
+                    break
     return chosen
 
 
@@ -156,17 +152,20 @@ def _clashes(row: OldEvent, chosen: Sequence[OldEvent], knowledge: Knowledge) ->
     return False
 
 
-Pool = tuple[OldEvent | None, ...]
+class Pool(NamedTuple):
+    """Every old event by its place in the table, and whether the pool holds it."""
+
+    rows: tuple[OldEvent, ...]
+    holds: NDArray[np.bool_]
 
 
 @lru_cache(maxsize=512)
 def _list_possible(knowledge: Knowledge, drug: str, sex: str) -> tuple[Pool, Pool, Pool]:
-    """By place in the table the rows someone given the drug can have, all else aside: decisive for a condition, against drugs, inactive."""
-    rows = [row if row.sex in ("", sex) and _leaves_the_drug(row, drug, knowledge) else None for row in knowledge.past_events.values()]
-    kinds = [None if row is None else 0 if row.condition else 1 if row.drugs else 2 for row in rows]
-    of_condition, against_drugs, inactive = (
-        tuple(row if kind == k else None for row, k in zip(rows, kinds, strict=True)) for kind in range(3)
-    )
+    """The old events someone given the drug can have, all else aside: decisive for a condition, against drugs, inactive."""
+    rows = tuple(knowledge.past_events.values())
+    is_possible = np.array([row.sex in ("", sex) and _leaves_the_drug(row, drug, knowledge) for row in rows], dtype=np.bool_)
+    kinds = np.array([0 if row.condition else 1 if row.drugs else 2 for row in rows])
+    of_condition, against_drugs, inactive = (Pool(rows, is_possible & (kinds == kind)) for kind in range(3))
     return of_condition, against_drugs, inactive
 
 

@@ -61,11 +61,12 @@ class Assays:
 
     Columns [varied, 1]: the SD of day-to-day variation on the log scale, and log bounds one printed step inside the hard ones. Columns
     [measured, 1]: the assay's SD, the same bounds, the lower one in the unit (`least`), printed steps per unit. `from_varied` is the place
-    of a measured analyte among the varied; one of `follows` (place, id) has none. `drawn` are the names whose words are drawn, those
-    `within` needs first; `errors_at` is the place of each measured analyte among them. `usual_odds` [group, 1] is how often a visit draws a
-    group, `group_at` the group of each measured analyte; `measured_wholes` are the places of parts and wholes. `undiagnosed` are the
-    measured that a condition is diagnosed by. `calculated` come each after its inputs, and those `calculated_at_once` need none of each
-    other. `results` are the ids of all, first the measured; `printed` are their rows in table order, `printed_at` their places.
+    of a measured analyte among the varied; one of `follows` (place, id) has none. `drawn` are the names whose words are drawn at
+    `addresses`, those `within` needs first; `errors_at` is the place of each measured analyte among them. `usual_odds` [group, 1] is how
+    often a visit draws a group, `group_at` the group of each measured analyte; `measured_wholes` are the places of parts and wholes.
+    `undiagnosed` are the measured that a condition is diagnosed by; `fasting_only` [measured, 1] those whose every test wants the patient
+    fasting. `calculated` come each after its inputs, and those `calculated_at_once` need none of each other. `results` are the ids of
+    all, first the measured; `printed` are their rows in table order, `printed_at` their places.
     """
 
     varied: tuple[str, ...]
@@ -78,8 +79,10 @@ class Assays:
     from_varied: NDArray[np.int64]
     follows: tuple[tuple[int, str], ...]
     drawn: tuple[str, ...]
+    addresses: tuple[tuple[str, str], ...]
     errors_at: NDArray[np.int64]
     groups: tuple[str, ...]
+    group_addresses: tuple[tuple[str, str], ...]
     group_at: NDArray[np.int64]
     usual_odds: Reals
     sd_assay: Reals
@@ -90,6 +93,7 @@ class Assays:
     measured_parts: tuple[Part, ...]
     measured_wholes: tuple[tuple[int, int], ...]
     undiagnosed: tuple[Undiagnosed, ...]
+    fasting_only: NDArray[np.bool_]
     calculated: tuple[Analyte, ...]
     calculated_at_once: tuple[Calculated, ...]
     results: tuple[str, ...]
@@ -97,7 +101,7 @@ class Assays:
     printed_at: NDArray[np.int64]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2048)
 def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str, ...], sex: str) -> Assays:
     """The assays these devices allow where the true levels `names` are known; what is calculated is not assayed.
 
@@ -133,8 +137,10 @@ def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str
         from_varied=np.array([at.get(row.id, 0) for row in measured], dtype=np.int64),
         follows=tuple((places[name], name) for name in FOLLOWS if name in follows),
         drawn=drawn,
+        addresses=tuple(("labs", name) for name in drawn),
         errors_at=np.array([drawn.index(name) for name in places], dtype=np.int64),
         groups=groups,
+        group_addresses=tuple(("lab_group", group) for group in groups),
         group_at=np.array([groups.index(row.group) for row in measured], dtype=np.int64),
         usual_odds=chances / (1 - chances),
         sd_assay=_log_sd([row.cv_analytic_pct for row in measured], knowledge),
@@ -149,12 +155,20 @@ def load_assays(knowledge: Knowledge, devices: tuple[str, ...], names: tuple[str
             for row in measured
             if row.diagnostic_high is not None and row.id in at
         ),
+        fasting_only=np.array([[row.id in _list_fasting_only(knowledge)] for row in measured], dtype=np.bool_).reshape(-1, 1),
         calculated=calculated,
         calculated_at_once=at_once,
         results=results,
         printed=printed,
         printed_at=np.array([results.index(row.id) for row in printed], dtype=np.int64),
     )
+
+
+@lru_cache(maxsize=8)
+def _list_fasting_only(knowledge: Knowledge) -> frozenset[str]:
+    """What is measured by tests that all want the patient fasting."""
+    fed = {name for test in knowledge.tests.values() if not test.is_fasting for name in test.measures}
+    return frozenset(name for test in knowledge.tests.values() if test.is_fasting for name in test.measures) - fed
 
 
 def _log_sd(cvs_pct: Sequence[float | None], knowledge: Knowledge) -> Reals:

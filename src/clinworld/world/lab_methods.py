@@ -24,21 +24,26 @@ LOT = "reagent_lot"
 
 
 class Methods(NamedTuple):
-    """What methods do to results, [analyte, visit]: a factor, then an addition. `platforms` by visit; `changes` are charted."""
+    """What methods do to results, [analyte, visit]: a factor, then an addition. `changes` are charted.
+
+    `usual` is the laboratory's main platform; `others` by visit are those that measured their own analytes of the draw.
+    """
 
     times: Reals
     plus: Reals
-    platforms: tuple[str, ...]
+    usual: str
+    others: tuple[tuple[str, ...], ...]
     changes: tuple[MethodChange, ...]
     touched: tuple[Touched, ...]
 
 
 class Platform(NamedTuple):
-    """A platform that shifts results: its id, lab factor, share of people it changes in, and effects."""
+    """A platform that shifts results: its id, lab factor, share of people it changes in, places of what it measures, and effects."""
 
     id: str
     factor: str
     p: float
+    measures: list[int]
     effects: tuple[Effect, ...]
 
 
@@ -48,18 +53,23 @@ def load_platforms(knowledge: Knowledge, names: tuple[str, ...]) -> tuple[str, t
     usual = next(row.id for row in knowledge.platforms.values() if not row.factor)
     others = [row for row in knowledge.platforms.values() if row.factor and f"method_p_{row.factor}" in knowledge.parameters]
     platforms = [
-        Platform(row.id, row.factor, knowledge.parameter(f"method_p_{row.factor}"), effects)
+        Platform(row.id, row.factor, knowledge.parameter(f"method_p_{row.factor}"), _place(row.measures, names), effects)
         for row in others
         if (effects := load_effects(knowledge, row.factor, names))
     ]
     return usual, tuple(platforms)
 
 
+def _place(measures: tuple[str, ...], names: tuple[str, ...]) -> list[int]:
+    return [names.index(name) for name in measures if name in names]
+
+
 def draw_methods(premise: Premise, visits: Days, is_drawn: Flags, names: tuple[str, ...], knowledge: Knowledge, rng: Rng) -> Methods:
     """The methods of a course: `is_drawn` [analyte, visit] says which results there are of the analytes `names`."""
     times, plus = np.ones(is_drawn.shape), np.zeros(is_drawn.shape)
     usual, platforms = load_platforms(knowledge, names)
-    in_force, changes, touched = [usual] * len(visits), list[MethodChange](), list[Touched]()
+    others = [list[str]() for _ in visits]
+    changes, touched = list[MethodChange](), list[Touched]()
     for platform in platforms:
         p, when, back, size = rng.at(premise.case_id, "method", platform.factor).uniform(4).tolist()
         if p >= platform.p or len(visits) < 2:
@@ -69,7 +79,8 @@ def draw_methods(premise: Premise, visits: Days, is_drawn: Flags, names: tuple[s
         is_after = visits >= day
         is_other = ~is_after if is_back else is_after
         before, after = (platform.id, usual) if is_back else (usual, platform.id)
-        in_force = [platform.id if other else name for name, other in zip(in_force, is_other.tolist(), strict=True)]
+        for visit in np.flatnonzero(is_other & is_drawn[platform.measures].any(axis=0)).tolist():
+            others[visit].append(platform.id)
         for effect in platform.effects:
             drawn, shift = is_drawn[effect.place], effect.at(size)
             if not (drawn & is_after).any():
@@ -79,7 +90,7 @@ def draw_methods(premise: Premise, visits: Days, is_drawn: Flags, names: tuple[s
             touched += [Touched(platform.factor, names[effect.place], drawn & is_other, shift)] if (drawn & is_other).any() else []
     touched += _shift_lots(premise, visits, is_drawn, names, times, knowledge, rng)
     changes.sort(key=lambda change: (change.day, change.analyte))
-    return Methods(times, plus, tuple(in_force), tuple(changes), tuple(touched))
+    return Methods(times, plus, usual, tuple(map(tuple, others)), tuple(changes), tuple(touched))
 
 
 def _shift_lots(

@@ -15,6 +15,7 @@ from clinworld.core.units import to_ticks
 from clinworld.knowledge.rows import OutcomeRule
 
 DECIMALS = 2  # the rule decides on whole ticks of 0.01 kg, so that no last bit of a float decides it
+PER_KG = 10.0**DECIMALS  # ticks
 
 Ticks = NDArray[np.int64]
 
@@ -62,7 +63,7 @@ def read_rule(
     threshold = low + threshold_ticks(low, start_kg, rule) + 2 * _ticks(shift_kg)
     first = max(low_at, int(on.searchsorted(since)))
     longest = longest_run_days(on[first:], smoothed[first:] >= threshold)
-    scale = 2.0 * 10.0**DECIMALS
+    scale = 2.0 * PER_KG
     return RuleReading(low / scale, int(on[low_at]), threshold / scale, longest)
 
 
@@ -81,7 +82,7 @@ def threshold_kg(low_kg: float, start_kg: float, rule: OutcomeRule) -> float:
     (81.0, 61.75)
     """
     low = 2 * _ticks(low_kg)
-    return (low + threshold_ticks(low, start_kg, rule)) / (2.0 * 10.0**DECIMALS)
+    return (low + threshold_ticks(low, start_kg, rule)) / (2.0 * PER_KG)
 
 
 def smooth_ticks(ticks: Ticks, readings: int) -> Ticks:
@@ -126,4 +127,4 @@ def longest_run_days(days: NDArray[np.int64], is_above: NDArray[np.bool_]) -> in
 
 
 def _ticks(kg: float) -> int:
-    return round(kg * 10.0**DECIMALS)  # half to even, as `to_ticks`
+    return round(kg * PER_KG)  # half to even, as `to_ticks`

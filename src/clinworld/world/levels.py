@@ -19,10 +19,11 @@ from clinworld.knowledge.rows import Analyte, Level, Stream
 from clinworld.schema.course import Reals
 from clinworld.world.common_causes import Mixture, is_skewed, load_mixture, squeeze
 from clinworld.world.effects import DIABETES, load_drug_table
-from clinworld.world.formulas import has_own_level
+from clinworld.world.formulas import FORMULAS, has_own_level
 from clinworld.world.level_motion import Motion, column, load_motion
 
 BODY_MASS_INDEX = "bmi"  # what the premise gives, and levels go together with
+_GRID = 4097
 
 
 class FirstLevels(NamedTuple):
@@ -35,6 +36,7 @@ class FirstLevels(NamedTuple):
 
     names: tuple[str, ...]
     mixture: Mixture
+    addresses: tuple[tuple[str, str], ...]  # of the normals the mixture needs
     is_shift: NDArray[np.bool_]
     is_log: NDArray[np.bool_]
     mean: Reals
@@ -88,6 +90,7 @@ def load_first_levels(knowledge: Knowledge, conditions: tuple[str, ...], names: 
     return FirstLevels(
         names=names,
         mixture=kind.mixture,
+        addresses=kind.addresses,
         is_shift=kind.is_shift,
         is_log=kind.is_log,
         mean=columns[:, 0],
@@ -107,6 +110,7 @@ class _Kind(NamedTuple):
     told_by: list[tuple[str, ...]]
     ageing: list[int]
     mixture: Mixture
+    addresses: tuple[tuple[str, str], ...]
     is_shift: NDArray[np.bool_]
     is_log: NDArray[np.bool_]
     per_bmi: Reals
@@ -119,11 +123,13 @@ def _load_kind(knowledge: Knowledge, telling: tuple[str, ...], names: tuple[str,
     told = {each: _list_told(knowledge, each) for each in telling}
     told_by = [tuple(each for each in telling if name in told[each]) for name in names]
     firsts = [_find_first(knowledge, name, told, sex, 0.0) for name, told in zip(names, told_by, strict=True)]
+    mixture = load_mixture(knowledge, "between", names, sex)
     return _Kind(
         columns=np.array(firsts, dtype=np.float64).reshape(-1, 4, 1),
         told_by=told_by,
-        ageing=[i for i, row in enumerate(rows) if isinstance(row, Stream) and row.per_year_over_40],
-        mixture=load_mixture(knowledge, "between", names, sex),
+        ageing=[i for i, row in enumerate(rows) if (row.per_year_over_40 if isinstance(row, Stream) else _rises_with_age(row, knowledge))],
+        mixture=mixture,
+        addresses=tuple(("levels", name) for name in mixture.needed),
         is_shift=np.array([_is_shift(row, written) for row in rows], dtype=np.bool_),
         is_log=np.array(is_log, dtype=np.bool_),
         per_bmi=column([row.per_bmi_over_25 if isinstance(row, Stream) else 0.0 for row in rows]),
@@ -161,7 +167,8 @@ def _find_first(knowledge: Knowledge, item: str, conditions: tuple[str, ...], se
     """(mean, SD, low, high) of an item's level on day 0; of its logarithm for a skewed analyte that no condition writes."""
     row = _row_of(item, knowledge)
     level = _find_level(row, conditions, sex, age_years, knowledge)
-    return (level.mean, level.sd, level.low, level.high) if level else _usual_level(row, conditions, sex, age_years, knowledge)
+    first = (level.mean, level.sd, level.low, level.high) if level else _usual_level(row, conditions, sex, age_years, knowledge)
+    return let_age(first, row, sex, age_years, knowledge) if isinstance(row, Analyte) else first
 
 
 @lru_cache(maxsize=2048)
@@ -253,6 +260,40 @@ def fit_level_to_sex(level: Level, row: Analyte | Stream, sex: str) -> Level:
     return replace(level, **moved, sd=level.sd * share)
 
 
+def _rises_with_age(row: Analyte, knowledge: Knowledge) -> bool:
+    return f"levels_per_year_{row.id}" in knowledge.parameters
+
+
+def let_age(
+    first: tuple[float, float, float, float], row: Analyte, sex: str, age_years: float, knowledge: Knowledge
+) -> tuple[float, float, float, float]:
+    """(mean, SD, low, high) of an analyte that rises with age, at an age; a disease that lifts its mean beyond normal sets it at every age.
+
+    What is calculated from it stays on the undiagnosed side of `levels_undiagnosed_least_...`.
+    """
+    high = row.ref_high_m if sex == "M" else row.ref_high_f
+    if not _rises_with_age(row, knowledge) or (high is not None and first[0] > high):
+        return first
+    typical = knowledge.parameter("levels_typical_age_years")
+    factor = 1.0 + knowledge.parameter(f"levels_per_year_{row.id}") / 100.0 * max(age_years - typical, 0.0)
+    mean, sd, least, most = (factor * each for each in first)
+    most = min(most, _find_most_undiagnosed(knowledge, row.id, sex, age_years))
+    return min(mean, most), sd, min(least, most), most
+
+
+@lru_cache(maxsize=256)
+def _find_most_undiagnosed(knowledge: Knowledge, item: str, sex: str, age_years: float) -> float:
+    """The level at which a result that is calculated from an analyte alone falls to its least without a diagnosis; inf where none is."""
+    most, row = np.inf, knowledge.analytes[item]
+    for other in knowledge.analytes.values():
+        least = knowledge.parameters.get(f"levels_undiagnosed_least_{other.id}")
+        if least is not None and FORMULAS[other.derived_by].inputs == (item,):
+            grid = np.linspace(row.hard_low, row.hard_high, _GRID)
+            fallen = FORMULAS[other.derived_by].calculate({item: grid}, age_years, sex, knowledge)[::-1]
+            most = min(most, float(np.interp(least.value, fallen, grid[::-1])))
+    return most
+
+
 def add_age(row: Stream, age_years: float, knowledge: Knowledge) -> float:
     """What age adds to the usual level of a stream on its scale; one that has a turn goes the other way from there on."""
     added = row.per_year_over_40 * max(age_years - 40.0, 0.0)
@@ -301,7 +342,7 @@ def _usual_log_level(row: Analyte, ref_low: float | None, high: float, knowledge
 def draw_first_levels(case_id: str, first: FirstLevels, bmi: float, rng: Rng) -> Reals:
     """True levels on day 0, [item, 1]; 0 for shifts. Levels go together between people as the table of correlations says."""
     needed = first.mixture.needed
-    normals = words_to_normal(rng.first_words(case_id, [("levels", name) for name in needed], 1))
+    normals = words_to_normal(rng.first_words(case_id, first.addresses, 1))
     if BODY_MASS_INDEX in needed:
         given = (bmi - first.typical_bmi) / first.bmi_sd
         normals[needed.index(BODY_MASS_INDEX)] = min(max(given, -first.bmi_most_sd), first.bmi_most_sd)

@@ -16,7 +16,7 @@ from clinworld.core.text import Wording
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.premise import PlannedSymptom, Premise
 from clinworld.schema.record import Note, NoteOrigin, NoteSource
-from clinworld.world.adverse_effects import choose_told_harms
+from clinworld.world.adverse_effects import choose_told_bouts, choose_told_harms
 from clinworld.world.event_effects import TOLD, ToldEvent
 from clinworld.world.event_pool import (
     DENSITY,
@@ -31,6 +31,7 @@ from clinworld.world.look_alikes import choose_look_alikes
 from clinworld.world.note_days import draw_note_days, draw_spread_days, load_day_rules
 from clinworld.world.panel import render_panel
 from clinworld.world.presenting import Complaint, tell_presenting
+from clinworld.world.seasons import draw_first_day_of_year
 
 Kind = Literal["real", "benign", "life", "look_alike", "distractor", "panel"]
 
@@ -138,21 +139,24 @@ def _tell_events(premise: Premise, knowledge: Knowledge, rng: Rng, real_days: se
     early = last - rules.look_alike_margin
     alike = _tell_look_alikes(premise, knowledge, rng, real_texts)[: min(n, sum(day <= early for day in days))]
     _move_early(days, range(n_life, n_life + len(alike)), early)
-    before, after = _choose_events(premise, knowledge, rng, real_texts, alike)
-    n_later = len(after)
+    n_later = sum(_count_later(premise))
     later = draw_note_days(n_later, last + 1, premise.course_end_day, real_days, rng.at(case, "notes", "later_days"), rules, where)
     later = [later[place] for place in rng.at(case, "notes", "later_who_when").order(n_later)]
-    events = [*before, *after]
+    events = _choose_events(premise, knowledge, rng, real_texts, alike, days, later)
     _tell_harms(events, [*days, *later], premise, knowledge, rng, real_texts)
     return [_tell(event, day) for event, day in zip(events, [*days, *later], strict=True)]
 
 
 def _tell_harms(events: list[_Event], days: list[int], premise: Premise, knowledge: Knowledge, rng: Rng, real_texts: set[str]) -> None:
-    # A harm of the drug is told in place of the first everyday complaint that falls into its days; no other day or event moves.
-    for harm in choose_told_harms(premise, knowledge, rng, real_texts):
-        fit = [(day, n) for n, day in enumerate(days) if events[n].kind == "benign" and harm.first_day <= day <= harm.last_day]
+    # A harm of the drug is told in place of the first everyday complaint that falls into its days, and not at all where that is a declared
+    # distractor; no other day or event moves.
+    harms = choose_told_harms(premise, knowledge, rng, real_texts)
+    for harm in [*harms, *choose_told_bouts(premise, knowledge, rng, real_texts)]:
+        fit = [
+            (day, n) for n, day in enumerate(days) if events[n].kind in ("benign", "distractor") and harm.first_day <= day <= harm.last_day
+        ]
         free = [(day, n) for day, n in fit if events[n].row.startswith("events:")]
-        if free:
+        if free and events[min(free)[1]].kind == "benign":
             row = f"drugs:{premise.drug}:{harm.symptom}"
             events[min(free)[1]] = _Event("benign", row, harm.text, None, f"symptoms:{harm.symptom}")
 
@@ -187,33 +191,42 @@ def _tell(event: _Event, day: int) -> _Told:
     return _Told(event.kind, event.row, "", day, source, event.text, event.context, words_of=event.words_of)
 
 
+def _count_later(premise: Premise) -> tuple[int, int]:
+    """(complaints, life events) after T, at the rates up to T."""
+    weeks = (premise.course_end_day - premise.index_day) / 7
+    return round(premise.density.symptom_rate * weeks), round(premise.density.life_event_rate * weeks)
+
+
 def _choose_events(
-    premise: Premise, knowledge: Knowledge, rng: Rng, real_texts: set[str], alike: list[_Event]
-) -> tuple[list[_Event], list[_Event]]:
-    # The events up to T (life events first) and after it. Look-alikes stand in for the first complaints, distractors for the last ones.
+    premise: Premise, knowledge: Knowledge, rng: Rng, real_texts: set[str], alike: list[_Event], days: list[int], later_days: list[int]
+) -> list[_Event]:
+    # The events up to T (life events first) and after it, on their days. Look-alikes stand in for the first complaints, distractors for
+    # the last ones.
     pool, case, density = load_pool(knowledge), premise.case_id, premise.density
     n, n_life = count_events(density.symptom_rate, premise.index_day), count_events(density.life_event_rate, premise.index_day)
     n_distractors = _check_density(premise, knowledge, n)
     admitted, where = admit_events(pool, premise), f"case {case}"
-    weeks = (premise.course_end_day - premise.index_day) / 7
-    n_later, n_life_later = round(density.symptom_rate * weeks), round(density.life_event_rate * weeks)
+    n_later, n_life_later = _count_later(premise)
+    new_year = draw_first_day_of_year(case, rng)
     life, complaints = admitted & pool.is_life, admitted & ~pool.is_life
     words = {
         name: rng.at(case, "notes", name).words(slots)
         for name, slots in (("life", n_life), ("later_life", n_life_later), ("benign", n), ("later_benign", n_later))
     }
-    lives = list_slots(pool, life, [words["life"], words["later_life"]])
-    plains = list_slots(pool, complaints, [words["benign"], words["later_benign"]])
-    draw = EventDraw(pool, admitted, where, real_texts, may_recur=False, used=[])
+    lives = list_slots(pool, life, [words["life"], words["later_life"]], [days[:n_life], later_days[:n_life_later]], new_year)
+    plains = list_slots(pool, complaints, [words["benign"], words["later_benign"]], [days[n_life:], later_days[n_life_later:]], new_year)
+    draw = EventDraw(pool, admitted, where, real_texts, may_recur=False, used={})
     lived, plain = draw.fill(lives[0]), draw.fill(plains[0])
-    later = EventDraw(pool, admitted, where, real_texts, may_recur=True, used=[*lived, *plain])
+    later = EventDraw(pool, admitted, where, real_texts, may_recur=True, used={row: list(on) for row, on in draw.used.items()})
     lived_later, plain_later = later.fill(lives[1]), later.fill(plains[1])
     alike = alike[: n - n_distractors]
     kept = plain[len(alike) : n - n_distractors]
-    tempting = EventDraw(pool, admitted, where, real_texts, may_recur=False, used=[*lived, *kept], avoided=plain_later)
-    distractors = tempting.draw(n, complaints & pool.is_tempting, rng.at(case, "notes", "distractor"), skip=n - n_distractors)
+    so_far = {row: draw.used[row] for row in (*lived, *kept)}
+    tempting = EventDraw(pool, admitted, where, real_texts, may_recur=False, used=so_far, avoided=plain_later)
+    series, skip = rng.at(case, "notes", "distractor"), n - n_distractors
+    distractors = tempting.draw(n, complaints & pool.is_tempting, series, days[n_life + skip :], new_year, skip=skip)
     before = [*_events(pool, "life", lived), *alike, *_events(pool, "benign", kept), *_events(pool, "distractor", distractors)]
-    return before, [*_events(pool, "life", lived_later), *_events(pool, "benign", plain_later)]
+    return [*before, *_events(pool, "life", lived_later), *_events(pool, "benign", plain_later)]
 
 
 def _events(pool: EventPool, kind: Kind, rows: Iterable[int]) -> list[_Event]:

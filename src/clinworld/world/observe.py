@@ -116,8 +116,8 @@ def _observe_without_daily(
 def _chart_daily(daily: DailyValues, weigh_ins: Days, knowledge: Knowledge) -> dict[str, Series]:
     """The daily streams on their days; what a scale reads beside the weight is there on the weigh-in days."""
     charted: dict[str, Series] = {}
-    counts = np.count_nonzero(daily.is_charted, axis=1)
-    ends = np.cumsum(counts).tolist()
+    counts = np.add.reduce(daily.is_charted, axis=1, dtype=np.int64)
+    ends = counts.cumsum().tolist()
     places = daily.is_charted.ravel().nonzero()[0]
     starts = np.arange(0, daily.is_charted.size, daily.is_charted.shape[1])
     days = (places - starts.repeat(counts)).astype(np.int32)
@@ -134,6 +134,8 @@ def _chart_daily(daily: DailyValues, weigh_ins: Days, knowledge: Knowledge) -> d
 def _count_repeats(home: HomeScale, faults: tuple[ChartFault, ...]) -> int:
     """Repeated readings that neither are nor repeat a reading with a fault."""
     touched = {day for fault in faults if fault.series == HOME_SCALE for day in fault.days}
+    if not touched:
+        return len(home.repeats)
     return sum(
         day not in touched and source not in touched for day, source in zip(home.repeats.tolist(), home.copied.tolist(), strict=True)
     )

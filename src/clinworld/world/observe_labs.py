@@ -21,8 +21,18 @@ from clinworld.schema.record import ChartFault, MethodChange, Series, Specimen
 from clinworld.world.formulas import CELL_HAEMOGLOBIN, FOLLOWS, FORMULAS
 from clinworld.world.lab_assays import Assays, load_assays
 from clinworld.world.lab_methods import draw_methods
+from clinworld.world.monitoring import (
+    Span,
+    find_due,
+    group_spans,
+    known_conditions,
+    list_watched,
+    space_out,
+    watch_condition,
+    watch_drug,
+)
 from clinworld.world.observe_streams import reflect
-from clinworld.world.specimens import Touched, draw_specimens
+from clinworld.world.specimens import Touched, draw_circumstances, draw_specimens
 
 Days = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -69,10 +79,12 @@ def observe_laboratory(
         return ObservedLabs(())
     slots = visits // int(knowledge.parameter("visit_slot_days"))
     n = int(slots[-1]) + 1
-    by_group = rng.first_words(premise.case_id, [("lab_group", group) for group in assays.groups], n + 1)
+    by_group = rng.first_words(premise.case_id, assays.group_addresses, n + 1)
     person, chance = words_to_normal(by_group[:, :1]), words_to_uniform(by_group[:, 1:][:, slots])
-    is_drawn = _draw_groups(premise, assays, visits, person, chance, knowledge)
-    words = rng.first_words(premise.case_id, [("labs", name) for name in assays.drawn], n)[:, slots]
+    is_drawn = _draw_groups(premise, course, assays, visits, person, chance, knowledge)[assays.group_at]
+    review = int(visits.searchsorted(premise.index_day, side="right")) - 1
+    space_out(is_drawn, assays.results, visits, dict.fromkeys(known_conditions(premise), 0.0), knowledge, review=review)
+    words = rng.first_words(premise.case_id, assays.addresses, n)[:, slots]
     # A word makes two normals: the high half the day's variation, the low half the error; either half is finer than any result.
     normals = words_to_normal(words[: len(assays.within.needed)])
     errors = words_to_normal((words << _HALF | words >> _HALF)[assays.errors_at])
@@ -80,10 +92,14 @@ def observe_laboratory(
     cell_haemoglobin = draw_cell_haemoglobin(premise.case_id, knowledge, rng) if "haemoglobin" in assays.varied else 0.0
     truth = derive_specimens(assays, levels, normals, cell_haemoglobin, premise.patient.sex, knowledge)
     befell = None
+    is_fasting = None
     if has_specimens:
         names = tuple(row.id for row in assays.measured)
-        methods = draw_methods(premise, visits, is_drawn[assays.group_at], names, knowledge, rng)
-        befell = draw_specimens(premise, visits, is_drawn[assays.group_at], names, methods.platforms, knowledge, rng)
+        taken = draw_circumstances(premise, visits, knowledge, rng)
+        is_fasting = taken.is_fasting
+        is_drawn &= is_fasting | ~assays.fasting_only
+        methods = draw_methods(premise, visits, is_drawn, names, knowledge, rng)
+        befell = draw_specimens(premise, visits, taken, is_drawn, names, methods.usual, methods.others, knowledge, rng)
         truth = (truth * befell.times + befell.plus) * methods.times + methods.plus
     if repeat:
         paths = [("labs_again", row.id, repeat) for row in assays.measured]
@@ -91,7 +107,6 @@ def observe_laboratory(
     ticks = measure(assays, truth, errors, knowledge)
     _keep_first_undiagnosed(premise, assays, ticks, levels)
     age_years = (premise.patient.age_low + premise.patient.age_high) / 2
-    is_fasting = None if befell is None else befell.is_fasting
     results = print_results(assays, ticks, is_drawn, age_years, premise.patient.sex, knowledge, is_fasting=is_fasting)
     charted = chart_results(assays, results, visits)
     if befell is None:
@@ -106,16 +121,35 @@ def _pick_analytes(knowledge: Knowledge, names: tuple[str, ...]) -> tuple[str, .
     return tuple(name for name in names if name in knowledge.analytes)
 
 
-def _draw_groups(premise: Premise, assays: Assays, visits: Days, person: Reals, chance: Reals, knowledge: Knowledge) -> Flags:
+def _draw_groups(
+    premise: Premise, course: Course, assays: Assays, visits: Days, person: Reals, chance: Reals, knowledge: Knowledge
+) -> Flags:
     """Which visits draw which group, [group, visit]; `person` are standard normals [group, 1], `chance` uniforms [group, visit].
 
-    How often a group is drawn differs between people. The last visit up to the index day draws what would have too few results.
+    How often a group is drawn differs between people; what conditions and the drug bring is drawn when it is due. The last visit up to
+    the index day draws what would have too few results.
     """
     drawn = chance < find_group_chances(assays, person, knowledge)
+    for group, due in _find_due(premise, course, visits, knowledge).items():
+        drawn[assays.groups.index(group)] = due
     drawn[:, 0] = True
     visible = int(visits.searchsorted(premise.index_day, side="right"))
     drawn[:, visible - 1] |= drawn[:, :visible].sum(axis=1) < int(knowledge.parameter("lab_least_visible"))
     return drawn
+
+
+def _find_due(premise: Premise, course: Course, visits: Days, knowledge: Knowledge) -> dict[str, Flags]:
+    """When each group is due that documented conditions or the drug bring."""
+    conditions = known_conditions(premise)
+    watched = list_watched(knowledge, conditions, premise.drug, premise.patient.devices)
+    if not watched:
+        return {}
+    orders = tuple(day for day, _ in course.dose_changes)
+    spans = [Span(watch, 0, np.inf, ()) for name in conditions for watch in watch_condition(knowledge, name)]
+    spans += [Span(watch, orders[0], np.inf, orders) for watch in watch_drug(knowledge, premise.drug)]
+    age_years = (premise.patient.age_low + premise.patient.age_high) / 2
+    grouped = group_spans(spans, [name for name in watched if name in course.levels], knowledge)
+    return {group: find_due(visits, each, age_years, knowledge) for group, each in grouped.items()}
 
 
 def find_group_chances(assays: Assays, person: Reals, knowledge: Knowledge) -> Reals:
@@ -181,7 +215,7 @@ def print_results(
     *,
     is_fasting: Flags | None = None,
 ) -> Results:
-    """Results measured, from `ticks` [measured, visit] and `is_drawn` [group, visit], and those calculated from them.
+    """Results measured, from `ticks` and `is_drawn` [measured, visit], and those calculated from them.
 
     A result is calculated on the visits that have all its inputs, from their printed values; none outside the formula's domain. The age
     may differ by visit. `is_fasting` limits results that hold for fasting specimens only.
@@ -189,7 +223,7 @@ def print_results(
     n = len(assays.measured)
     shape = (len(assays.results), ticks.shape[1])
     results = Results(np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.bool_))
-    results.ticks[:n], results.is_charted[:n] = ticks, is_drawn[assays.group_at]
+    results.ticks[:n], results.is_charted[:n] = ticks, is_drawn
     printed = np.empty(shape)
     printed[:n] = ticks / assays.steps_per_unit
     by_name = dict(zip(assays.results, printed, strict=True))

@@ -21,6 +21,7 @@ from clinworld.schema.premise import Premise
 from clinworld.world.condition_effects import push_levels
 from clinworld.world.formulas import find_body_mass_index
 from clinworld.world.levels import draw_first_levels, load_first_levels
+from clinworld.world.monitoring import known_conditions, list_watched
 
 LABELS = Path(__file__).with_name("panel_labels.csv")
 VISIT_DAY = 0
@@ -36,13 +37,17 @@ class PanelLine(NamedTuple):
 
 
 def render_panel(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[PanelLine, ...]:
-    """The panel of the first visit, a line per analyte: inside the reference interval of the patient's sex unless a condition moves it."""
+    """The panel of the first visit, a line per analyte that no series charts.
+
+    Inside the reference interval of the patient's sex unless a condition moves it.
+    """
     is_male = premise.patient.sex == "M"
+    charted = list_watched(knowledge, known_conditions(premise), premise.drug, premise.patient.devices)
     lines: list[PanelLine] = []
     levels = _draw_levels(premise, knowledge, rng)
     for row in panel_analytes(knowledge):
         low, high = (row.ref_low_m, row.ref_high_m) if is_male else (row.ref_low_f, row.ref_high_f)
-        if low is None or high is None:
+        if low is None or high is None or row.id in charted:
             continue
         value = _draw_normal_value(row, levels[row.id], low, high, rng, premise.case_id)
         moved = push_levels({row.id: (np.full(premise.course_end_day + 1, value), False)}, premise, knowledge, rng).get(row.id)

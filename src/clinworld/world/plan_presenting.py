@@ -13,13 +13,14 @@ from clinworld.core.errors import PremiseConflict
 from clinworld.core.rng import Rng
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.job import Case, Job
-from clinworld.schema.premise import Premise, Presenting
+from clinworld.schema.premise import Conflict, Premise, Presenting
 from clinworld.world.draw import draw_case
 from clinworld.world.draw_mix import load_draw_weights
 from clinworld.world.draw_people import Limits, Person, contradicts, draw_background, draw_person, find_share
 from clinworld.world.drug_safety import check_drug_safety
 from clinworld.world.premise import check_premise, derive_premise
-from clinworld.world.presenting import draw_presenting, fits, list_presentations
+from clinworld.world.presenting import draw_presenting, find_contradicted, fits, list_presentations, tell_presenting
+from clinworld.world.told_weight import is_wasting
 
 AREA = "plan"
 
@@ -55,14 +56,31 @@ def plan_presenting(
         name = case_id if not attempt else f"{case_id}.{attempt}"
         who = person or _draw_adult(name, condition, knowledge, rng)
         treated = disease or _draw_disease(name, condition, who, knowledge, rng)
-        case = _give(draw_case(name, {"disease": treated}, knowledge, rng), condition, who, knowledge, rng)
+        # Weight that is wasting away is not regained.
+        kept = {"outcome": "maintain"} if is_wasting(knowledge.conditions[condition], knowledge) else {}
+        case = _give(draw_case(name, {"disease": treated, **kept}, knowledge, rng), condition, who, knowledge, rng)
         plain = derive_premise(case, job, knowledge, rng)
         premise = replace(plain, presenting=_draw_presenting(plain, condition, telling, knowledge, rng))
         conflicts = tuple(check_premise(premise, case, knowledge)) or check_drug_safety(premise, knowledge, rng)
+        conflicts = conflicts or _check_opening(premise, knowledge, rng)
         if not conflicts:
             return premise
     first = conflicts[0]
     raise PremiseConflict(first.place, first.found, first.limit, do=first.do, kind=first.kind)
+
+
+def _check_opening(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[Conflict, ...]:
+    opening = tell_presenting(premise, knowledge, rng)[:1]
+    return tuple(
+        Conflict(
+            "told_against_the_scale",
+            f"case {premise.case_id}, presenting",
+            f"{each.symptom} on day {each.day}",
+            "what the scale or the build does not contradict",
+            "Choose another condition, or another course of weight.",
+        )
+        for each in find_contradicted(opening, premise, knowledge, rng)
+    )
 
 
 def list_diseases(condition: str, person: Person, knowledge: Knowledge) -> tuple[str, ...]:
@@ -144,7 +162,10 @@ def count_most_told(knowledge: Knowledge) -> tuple[int, int]:
 
 
 def _draw_presenting(premise: Premise, condition: str, telling: Telling | None, knowledge: Knowledge, rng: Rng) -> Presenting:
-    """How the condition shows itself, drawn until the presentation tells as asked for."""
+    """How the condition shows itself, drawn until the presentation tells as asked for, and again while the scale contradicts its opening.
+
+    After a bounded number of those the last one stands, for the caller to refuse.
+    """
     name, patient = premise.case_id, premise.patient
     fitting = list_tellings(condition, Person(patient.sex, patient.age_low, patient.age_high), knowledge)
     if telling and telling not in fitting.values():
@@ -155,12 +176,14 @@ def _draw_presenting(premise: Premise, condition: str, telling: Telling | None, 
             do="Choose another telling.",
             kind="no_presentation",
         )
-    again = 0
+    again, left = 0, int(knowledge.parameter("plan_most_presentations"))
     while True:
         drawn = draw_presenting(f"{name}#{again}" if again else name, condition, patient, premise.index_day, knowledge, rng)
-        if not telling or fitting[drawn.presentation] == telling:
-            return drawn
         again += 1
+        if not telling or fitting[drawn.presentation] == telling:
+            left -= 1
+            if not left or not _check_opening(replace(premise, presenting=drawn), knowledge, rng):
+                return drawn
 
 
 @lru_cache(maxsize=256)
@@ -177,7 +200,8 @@ def plan_pair(case_id: str, condition: str, job: Job, knowledge: Knowledge, rng:
     one = plan_presenting(f"{case_id}.a", condition, job, knowledge, rng)
     assert one.presenting is not None, case_id
     person = Person(one.patient.sex, one.patient.age_low, one.patient.age_high)
-    telling = list_tellings(condition, person, knowledge)[one.presenting.presentation]
+    tempo, told = list_tellings(condition, person, knowledge)[one.presenting.presentation].tempo, count_told(one, knowledge, rng)
+    telling = Telling(tempo, *told)
     peers = [
         name
         for name in list_peers(condition, knowledge)
@@ -186,7 +210,15 @@ def plan_pair(case_id: str, condition: str, job: Job, knowledge: Knowledge, rng:
     if not peers:
         return None
     peer = rng.at(case_id, AREA, "peer").pick(peers)
-    return one, plan_presenting(f"{case_id}.b", peer, job, knowledge, rng, person=person, disease=one.patient.disease, telling=telling)
+    other = plan_presenting(f"{case_id}.b", peer, job, knowledge, rng, person=person, disease=one.patient.disease, telling=telling)
+    return (one, other) if count_told(other, knowledge, rng) == told else None
+
+
+def count_told(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[int, int]:
+    """(complaints, facts about the past) that the patient tells of the presenting condition."""
+    told = tell_presenting(premise, knowledge, rng)
+    complaints = sum(each.is_complaint for each in told)
+    return complaints, len(told) - complaints
 
 
 @lru_cache(maxsize=8192)

@@ -20,6 +20,7 @@ from clinworld.world.pace import descent_limit_kg_per_day
 __all__ = ["LOW_RESPONSE", "check_premise", "derive_premise"]
 
 LOW_RESPONSE = "biological_low_response"
+_INTOLERANCE = "medication_intolerance"
 _DEFAULT_DRIVERS: dict[Outcome, str] = {"regain": FALLING_DRIVER, "maintain": "unknown_or_multifactorial"}
 _LASTING = "device_switch"  # another scale stays another scale
 _TRIES = 64
@@ -32,6 +33,8 @@ def derive_premise(case: Case, job: Job, knowledge: Knowledge, rng: Rng) -> Prem
     driver = controls.driver or _DEFAULT_DRIVERS[outcome]
     reversal_day = _derive_reversal(controls, knowledge) if outcome == "regain" else None
     falls = outcome == "regain" and driver == FALLING_DRIVER
+    # Who bears a medicine badly leaves out a dose now and then.
+    slips = outcome == "regain" and driver == _INTOLERANCE and "latent.adherence_low" not in case.written
     low = _derive_adherence_low(case, falls, knowledge)
     contexts = choose_contexts(facts.symptoms, knowledge)
     ages = parse_age_range(facts.age_range)
@@ -63,7 +66,7 @@ def derive_premise(case: Case, job: Job, knowledge: Knowledge, rng: Rng) -> Prem
         regain_kg_per_week=_derive_slope(facts, controls, reversal_day),
         regain_end_kg=controls.regain_end_kg if outcome == "regain" else None,
         adherence_low=low,
-        adherence_course=_derive_adherence(controls, low, falls, knowledge.parameter),
+        adherence_course=_derive_adherence(controls, low, knowledge.parameter, falls=falls, slips=slips),
         drug_response=_derive_response(case.case_id, controls, driver, knowledge, rng),
         missingness=controls.missingness,
         sampling_days=max(facts.sampling_days, max(1, round(7 / controls.event_density.measure_per_week))),
@@ -126,7 +129,9 @@ def _derive_adherence_low(case: Case, falls: bool, knowledge: Knowledge) -> floa
     return low
 
 
-def _derive_adherence(controls: Controls, low: float, falls: bool, number: Callable[[str], float]) -> tuple[tuple[int, float], ...]:
+def _derive_adherence(
+    controls: Controls, low: float, number: Callable[[str], float], *, falls: bool, slips: bool
+) -> tuple[tuple[int, float], ...]:
     index_day, end = controls.index_time_T, controls.course_end_day
     middle = index_day + (end - index_day) // 2
     # An index day before the usual days moves them forward, so that days always rise.
@@ -139,7 +144,10 @@ def _derive_adherence(controls: Controls, low: float, falls: bool, number: Calla
     else:
         high = number("premise_adherence_steady_first")
         knots = [(0, high), (first, high), (index_day, number("premise_adherence_steady_index"))]
-        knots += [(middle, number("premise_adherence_steady_middle")), (end, max(number("premise_adherence_steady_least"), low))]
+        later = (number("premise_adherence_steady_middle"), max(number("premise_adherence_steady_least"), low))
+        if slips:
+            later = (number("premise_adherence_slipping_middle"), number("premise_adherence_slipping_last"))
+        knots += zip((middle, end), later, strict=True)
     return tuple({day: level for day, level in knots}.items())
 
 

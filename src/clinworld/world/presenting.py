@@ -3,6 +3,7 @@
 Decides neither what it does to measurements (`condition_effects.py`) nor what tests find (`condition_findings.py`).
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Condition, Presentation, Symptom
 from clinworld.schema.premise import Patient, Premise, Presenting
 from clinworld.world.condition_ramps import tempo_of
+from clinworld.world.told_weight import agrees_with_scale, derive_true_weight, speaks_of_weight
 
 AREA = "presenting"
 
@@ -78,7 +80,8 @@ def tell_presenting(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[C
     """What the patient tells of the presenting condition up to the index day, the opening complaint first; () without one.
 
     The others follow in the presentation's order, apart by its tempo, on days that form no regular pattern; what does not occur at the
-    patient's sex and age is left out. Both languages use the wording of the same place.
+    patient's sex and age or what the scale contradicts is left out (that the opening agrees with the scale is seen to at the plan). Both
+    languages use the wording of the same place.
     """
     presenting, patient = premise.presenting, premise.patient
     if presenting is None:
@@ -92,7 +95,17 @@ def tell_presenting(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[C
         place = rng.at(premise.case_id, AREA, presenting.condition, "wording", symptom.id).whole(0, len(symptom.wordings.en) - 1)
         text = Wording(symptom.wordings.en[place], symptom.wordings.zh[place])
         told.append(Complaint(day, symptom.id, text, symptom.kind == "complaint"))
-    return tuple(told)
+    against = find_contradicted(told[1:], premise, knowledge, rng)
+    return tuple(each for each in told if each not in against)
+
+
+def find_contradicted(told: Sequence[Complaint], premise: Premise, knowledge: Knowledge, rng: Rng) -> list[Complaint]:
+    """Those of some complaints that the scale or the build contradicts."""
+    speaking = [each for each in told if speaks_of_weight(knowledge.symptoms[each.symptom])]
+    if not speaking:
+        return []
+    weight_kg, bmi = derive_true_weight(premise, knowledge, rng), premise.patient.bmi
+    return [each for each in speaking if not agrees_with_scale(knowledge.symptoms[each.symptom], each.day, weight_kg, bmi, knowledge)]
 
 
 def _is_told(symptom: Symptom, patient: Patient) -> bool:

@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte, Stream
@@ -58,8 +59,13 @@ def check_signals(signals: Sequence[Signal], premise: Premise, knowledge: Knowle
 
 
 def _domain(premise: Premise, knowledge: Knowledge) -> tuple[str, ...]:
+    return _list_domain(knowledge, (premise.patient.disease, *premise.patient.comorbidities))
+
+
+@lru_cache(maxsize=4096)
+def _list_domain(knowledge: Knowledge, conditions: tuple[str, ...]) -> tuple[str, ...]:
     names = [_WEIGHT]
-    for condition in (premise.patient.disease, *premise.patient.comorbidities):
+    for condition in conditions:
         row = knowledge.conditions.get(condition)
         names += list(row.signals) if row is not None else []
     return tuple(dict.fromkeys(names))

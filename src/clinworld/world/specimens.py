@@ -58,7 +58,6 @@ class Befallen(NamedTuple):
 
     times: Reals
     plus: Reals
-    is_fasting: Flags
     specimens: tuple[Specimen, ...]
     touched: tuple[Touched, ...]
 
@@ -134,21 +133,34 @@ class _Table:
         return True
 
 
+class Circumstances(NamedTuple):
+    """How each visit's draw is taken: minute of the day, fasting or not, in the afternoon or not, place."""
+
+    minutes: Days
+    is_fasting: Flags
+    is_afternoon: Flags
+    sites: list[str]
+
+
 def draw_specimens(
     premise: Premise,
     visits: Days,
+    taken: Circumstances,
     is_drawn: Flags,
     names: tuple[str, ...],
-    platforms: tuple[str, ...],
+    platform: str,
+    others: tuple[tuple[str, ...], ...],
     knowledge: Knowledge,
     rng: Rng,
 ) -> Befallen:
-    """The specimens of a course: `is_drawn` [analyte, visit] says which results there are of the analytes `names`."""
+    """The specimens of a course: `is_drawn` [analyte, visit] says which results there are of the analytes `names`.
+
+    `platform` is the main one, `others` by visit are those that measured their own analytes.
+    """
     slots = visits // int(knowledge.parameter("visit_slot_days"))
     table = _Table(names, is_drawn)
-    minutes, is_fasting, is_afternoon, sites = _draw_circumstances(premise, slots, knowledge, rng)
     comments = [""] * len(visits)
-    for factor, at in ((NOT_FASTING, ~is_fasting), (TIME_OF_DAY, is_afternoon)):
+    for factor, at in ((NOT_FASTING, ~taken.is_fasting), (TIME_OF_DAY, taken.is_afternoon)):
         effects = load_effects(knowledge, factor, names)
         if effects and at.any():
             severity = rng.at(premise.case_id, "specimen", factor).uniform(int(slots[-1]) + 1)[slots].tolist()
@@ -159,13 +171,15 @@ def draw_specimens(
         (_befall_person if fault.lasts else _befall_specimens)(fault, premise, visits, slots, table, comments, knowledge, rng)
     _turn_with_the_season(premise, visits, table, knowledge, rng)
     there: list[bool] = np.asarray(is_drawn.any(axis=0)).tolist()
-    charted = zip(visits.tolist(), minutes.tolist(), is_fasting.tolist(), sites, platforms, comments, strict=True)
+    main = [platform] * len(visits)
+    charted = zip(visits.tolist(), taken.minutes.tolist(), taken.is_fasting.tolist(), taken.sites, main, comments, others, strict=True)
     specimens = tuple(Specimen(*each) for each, is_there in zip(charted, there, strict=True) if is_there)
-    return Befallen(table.times, table.plus, is_fasting, specimens, tuple(table.touched))
+    return Befallen(table.times, table.plus, specimens, tuple(table.touched))
 
 
-def _draw_circumstances(premise: Premise, slots: Days, knowledge: Knowledge, rng: Rng) -> tuple[Days, Flags, Flags, list[str]]:
-    """(minute of the day, whether fasting, whether in the afternoon, place) of every draw."""
+def draw_circumstances(premise: Premise, visits: Days, knowledge: Knowledge, rng: Rng) -> Circumstances:
+    """The circumstances of a draw on every visit."""
+    slots = visits // int(knowledge.parameter("visit_slot_days"))
     n = int(slots[-1]) + 1
     at = {name: knowledge.parameter(f"specimen_{name}") for name in ("minute_mean", "minute_sd", "minute_low", "minute_high")}
     drawn = rng.at(premise.case_id, "specimen", "circumstances").uniform(4 * n + 1)
@@ -182,7 +196,7 @@ def _draw_circumstances(premise: Premise, slots: Days, knowledge: Knowledge, rng
     usual = int(drawn[0] < knowledge.parameter("specimen_hospital_p"))
     is_other = other < knowledge.parameter("specimen_other_site_p")
     sites = [SITES[usual ^ int(each)] for each in is_other.tolist()]
-    return np.rint(minutes).astype(np.int64), is_fasting, is_afternoon, sites
+    return Circumstances(np.rint(minutes).astype(np.int64), is_fasting, is_afternoon, sites)
 
 
 def _befall_specimens(

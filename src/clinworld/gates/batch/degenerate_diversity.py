@@ -92,10 +92,11 @@ def is_drawn(note_id: str, kinds: Mapping[str, str]) -> bool:
 def share_of_rows(pool: EventPool, admitted: bytes, times: int) -> Reals:
     """For each row the chance to be among `times` weighted draws without replacement, at most one a topic.
 
-    Draws without replacement are the first `times` of independent exponential clocks; the clock time is where the expected count fits.
+    A row tied to a season counts for its share of the year. Draws without replacement are the first `times` of independent exponential
+    clocks; the clock time is where the expected count fits.
     """
     open_rows = np.frombuffer(admitted, dtype=bool)
-    weights = np.where(open_rows, -1.0 / pool.per_weight, 0.0)
+    weights = np.where(open_rows, -1.0 / pool.per_weight, 0.0) * (1.0 - pool.is_out_of_season.mean(axis=0))
     by_topic = np.bincount(pool.topics, weights=weights)
     low, high = 0.0, 1.0
     wanted = min(float(times), float(np.count_nonzero(by_topic)))

@@ -6,7 +6,7 @@ from itertools import pairwise
 from clinworld.gates.case import CaseUnderCheck, Outcome
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.finding import Finding
-from clinworld.schema.record import Dispensing, Prescription
+from clinworld.schema.record import Dispensing, PastPrescription, Prescription
 
 CONTROLS = ("packs_of_the_orders_in_force", "a_pack_before_its_order")
 GATE = "dispensing_follows_orders"
@@ -15,17 +15,21 @@ GATE = "dispensing_follows_orders"
 def check(case: CaseUnderCheck) -> Outcome:
     """Findings over the packs of the whole chart."""
     chart = case.gold.chart
-    findings = check_dispensing(chart.dispensing, chart.prescriptions, case.knowledge)
+    past = chart.history.prescriptions if chart.history is not None else ()
+    findings = check_dispensing(chart.dispensing, chart.prescriptions, case.knowledge, past)
     return Outcome(len(chart.dispensing), tuple(findings), "nothing is dispensed in the chart")
 
 
-def check_dispensing(packs: Sequence[Dispensing], orders: Sequence[Prescription], knowledge: Knowledge) -> list[Finding]:
-    """What is impossible in packs beside the orders they were fetched on."""
+def check_dispensing(
+    packs: Sequence[Dispensing], orders: Sequence[Prescription], knowledge: Knowledge, past: Sequence[PastPrescription] = ()
+) -> list[Finding]:
+    """What is impossible in packs beside the orders they were fetched on; of the `past` ones those still in force on day 0 count too."""
+    still = [Prescription(each.first_day, each.drug, each.dose, each.unit, "") for each in past if each.last_day is None]
     most = knowledge.parameter("dispensing.most_days")
     findings: list[Finding] = []
     for pack in packs:
         place = f"pack of {pack.drug}, day {pack.day}"
-        before = [order for order in orders if order.drug == pack.drug and order.day <= pack.day]
+        before = [order for order in (*still, *orders) if order.drug == pack.drug and order.day <= pack.day]
         if not before:
             findings.append(Finding(GATE, place, f"{pack.dose:g} {pack.unit}", "after an order of the drug"))
             continue

@@ -110,6 +110,8 @@ def check_orders(history: History, profile: Profile, premise: Premise, knowledge
             yield Finding(GATE, _place(order), f"begun on day {order.first_day}", f"after the diagnosis of {', '.join(reasons)}")
         if order.drug == premise.drug:
             yield Finding(GATE, _place(order), order.drug, "the course begins with this drug, so it was not given before")
+        elif order.last_day is None and _may_not_meet(order.drug, premise.drug, knowledge):
+            yield Finding(GATE, _place(order), f"in force on day 0, when {premise.drug} is begun", "not both at a time")
     for i, order in enumerate(history.prescriptions):
         for other in history.prescriptions[i + 1 :]:
             if _overlap(order, other) and _may_not_meet(order.drug, other.drug, knowledge):

@@ -20,7 +20,7 @@ from clinworld.packs.emr_write.tasks.resources import Orderable, expect_medicati
 from clinworld.packs.emr_write.tasks.tables import load_limits
 from clinworld.packs.emr_write.tasks.task import Task, list_fields, render_prompt, say
 
-_TIMES = {"daily": 1, "twice_daily": 2, "three_times_daily": 3}
+_TIMES = {"daily": 1, "twice_daily": 2, "three_times_daily": 3, "daily_total": 2}  # a total is ordered in two equal doses
 _ALLERGENS = ("latex", "peanut", "iodine")
 
 
@@ -63,7 +63,8 @@ def _draw_medicine(draw: _Draw) -> tuple[Orderable, dict[str, Any], dict[str, An
     known = sorted(name for name, drug in draw.knowledge.drugs.items() if drug.frequency in _TIMES and drug.rxcui)
     drug = draw.knowledge.drugs[draw.series.pick(known)]
     step = draw.series.pick(drug.ladder, index=1)
-    dose = {"value": Decimal(f"{step:.15g}"), "unit": drug.dose_unit}
+    at_once = step / _TIMES[drug.frequency] if drug.frequency == "daily_total" else step
+    dose = {"value": Decimal(f"{at_once:.15g}"), "unit": drug.dose_unit}
     return Orderable(RXNORM, drug.rxcui, drug.names), dose, {"frequency": _TIMES[drug.frequency], "period": 1, "periodUnit": "d"}
 
 
