@@ -276,9 +276,9 @@ def let_age(
         return first
     typical = knowledge.parameter("levels_typical_age_years")
     factor = 1.0 + knowledge.parameter(f"levels_per_year_{row.id}") / 100.0 * max(age_years - typical, 0.0)
-    mean, sd, least, most = (factor * each for each in first)
-    most = min(most, _find_most_undiagnosed(knowledge, row.id, sex, age_years))
-    return min(mean, most), sd, min(least, most), most
+    mean, sd, least, most = first
+    most = min(factor * most, _find_most_undiagnosed(knowledge, row.id, sex, age_years))
+    return min(factor * mean, most), sd, min(factor * least, most), most
 
 
 @lru_cache(maxsize=256)
