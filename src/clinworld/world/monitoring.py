@@ -136,13 +136,13 @@ def _is_in_force(span: Span, day: int, age_years: float) -> bool:
     return holds(span.watch.when, facts) is True
 
 
-def group_spans(spans: Sequence[Span], watched: Sequence[str], knowledge: Knowledge) -> Mapping[str, list[Span]]:
-    """The spans of each group of the analytes `watched`."""
-    groups: dict[str, list[Span]] = {knowledge.analytes[name].group: [] for name in watched}
+def sort_spans(spans: Sequence[Span], watched: Sequence[str]) -> Mapping[str, list[Span]]:
+    """The spans of each of the analytes `watched`."""
+    sorted_spans: dict[str, list[Span]] = {name: [] for name in watched}
     for span in spans:
-        if span.watch.item in watched:
-            groups[knowledge.analytes[span.watch.item].group].append(span)
-    return groups
+        if span.watch.item in sorted_spans:
+            sorted_spans[span.watch.item].append(span)
+    return sorted_spans
 
 
 def space_out(
