@@ -81,11 +81,7 @@ def observe_laboratory(
     n = int(slots[-1]) + 1
     by_group = rng.first_words(premise.case_id, [("lab_group", group) for group in assays.groups], n + 1)
     person, chance = words_to_normal(by_group[:, :1]), words_to_uniform(by_group[:, 1:][:, slots])
-    is_drawn = _draw_groups(premise, assays, visits, person, chance, knowledge)[assays.group_at]
-    review = int(visits.searchsorted(premise.index_day, side="right")) - 1
-    for name, due in _find_due(premise, course, visits, review, knowledge).items():
-        is_drawn[assays.results.index(name)] = due
-    space_out(is_drawn, assays.results, visits, dict.fromkeys(known_conditions(premise), 0.0), knowledge, review=review)
+    is_drawn = _choose_results(premise, course, assays, visits, person, chance, knowledge)
     words = rng.first_words(premise.case_id, [("labs", name) for name in assays.drawn], n)[:, slots]
     # A word makes two normals: the high half the day's variation, the low half the error; either half is finer than any result.
     normals = words_to_normal(words[: len(assays.within.needed)])
@@ -121,6 +117,18 @@ def observe_laboratory(
 @lru_cache(maxsize=4096)
 def _pick_analytes(knowledge: Knowledge, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name in knowledge.analytes)
+
+
+def _choose_results(
+    premise: Premise, course: Course, assays: Assays, visits: Days, person: Reals, chance: Reals, knowledge: Knowledge
+) -> Flags:
+    """Which visits measure what, [measured, visit]: the groups drawn, what is due, and less of what is measured seldom."""
+    is_drawn = _draw_groups(premise, assays, visits, person, chance, knowledge)[assays.group_at]
+    review = int(visits.searchsorted(premise.index_day, side="right")) - 1
+    for name, due in _find_due(premise, course, visits, review, knowledge).items():
+        is_drawn[assays.results.index(name)] = due
+    space_out(is_drawn, assays.results, visits, dict.fromkeys(known_conditions(premise), 0.0), knowledge, review=review)
+    return is_drawn
 
 
 def _draw_groups(premise: Premise, assays: Assays, visits: Days, person: Reals, chance: Reals, knowledge: Knowledge) -> Flags:
