@@ -183,7 +183,7 @@ def test_a_signal_without_an_effect_row_of_the_drug_does_not_respond_to_it() -> 
     flat = {"start_weight_kg": 90.0, "nadir_weight_kg": 90.0, "devices": DEVICES, "disease": "hypertension", "drug": "lisinopril"}
     course = build(make_premise(**flat, dose_steps=(5.0, 10.0, 20.0)))
     other = build(make_premise(**flat, dose_steps=(5.0,)))
-    assert moved(course, other) == {"dose", "home_sbp", "home_dbp", "creatinine"}
+    assert moved(course, other) == {"dose", "home_sbp", "home_dbp", "creatinine", "potassium"}
     assert course.levels["home_sbp"][-1] < other.levels["home_sbp"][-1] - 1.0
 
 

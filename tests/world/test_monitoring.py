@@ -97,6 +97,20 @@ def test_hba1c_is_measured_once_a_year_at_most_where_no_diabetes_is_known() -> N
     assert np.median(gaps[True]) < 200
 
 
+def test_before_day_0_nothing_is_brought_by_what_was_not_yet_diagnosed() -> None:
+    """The control: from the diagnosis on it is measured."""
+    plain = make_premise("M-3", patient={"devices": LAB, "disease": "hypertension", "comorbidities": ("vitamin_d_deficiency",)})
+    checked = 0
+    for case in range(30):
+        past = draw_history(replace(plain, case_id=f"M-{case}"), KNOWLEDGE, RNG)
+        made = next(event.day for event in past.events if event.text.en.startswith("Vitamin D"))
+        for series in past.series:
+            if series.name in ("vitamin_d_25oh", "calcium"):
+                assert series.days[0] >= made
+                checked += 1
+    assert checked > 20
+
+
 def test_feet_and_eyes_are_looked_at_unasked_where_diabetes_is_known() -> None:
     found = {True: 0, False: 0}
     for premise in premises():

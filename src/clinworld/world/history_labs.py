@@ -18,7 +18,7 @@ from clinworld.world.history_drugs import Line
 from clinworld.world.history_levels import DayZero, PastDays, PastFrame, PastItems, derive_past_levels, find_undiagnosed
 from clinworld.world.history_places import DAYS_A_YEAR, age_at
 from clinworld.world.lab_assays import Assays, load_assays
-from clinworld.world.monitoring import Span, find_due, group_spans, known_conditions, list_watched, space_out, watch_condition, watch_drug
+from clinworld.world.monitoring import Span, find_due, known_conditions, list_watched, sort_spans, space_out, watch_condition, watch_drug
 from clinworld.world.observe_labs import (
     chart_results,
     derive_specimens,
@@ -96,9 +96,9 @@ def observe_past_labs(
     drawn = noise.chance < find_group_chances(assays, noise.person, knowledge)
     held = set(past.diagnosed.values())
     drawn[:, [i for i, day in enumerate(past.visits.tolist()) if day in held]] = True
-    for group, due in _find_due(premise, past, frame.items.names, knowledge).items():
-        drawn[assays.groups.index(group)] = due
     is_drawn = drawn[assays.group_at]
+    for name, due in _find_due(premise, past, frame.items.names, knowledge).items():
+        is_drawn[assays.results.index(name)] = due
     space_out(is_drawn, assays.results, past.visits, past.diagnosed, knowledge)
     cell = draw_cell_haemoglobin(premise.case_id, knowledge, rng) if "haemoglobin" in assays.varied else 0.0
     truth = derive_specimens(assays, level[places.varied], noise.day, cell, premise.patient.sex, knowledge)
@@ -113,7 +113,7 @@ def observe_past_labs(
 
 
 def _find_due(premise: Premise, past: Past, items: Sequence[str], knowledge: Knowledge) -> dict[str, NDArray[np.bool_]]:
-    """When each group was due that conditions bring from their diagnosis on, and drugs while they were taken."""
+    """When each analyte was due that conditions bring from their diagnosis on, and drugs while they were taken."""
     watched = list_watched(knowledge, known_conditions(premise), premise.drug, premise.patient.devices)
     if not watched:
         return {}
@@ -122,8 +122,8 @@ def _find_due(premise: Premise, past: Past, items: Sequence[str], knowledge: Kno
         changes = tuple(day for day, _ in line.steps)
         last = 0 if line.last_day is None else line.last_day
         spans += [Span(watch, changes[0], last, changes) for watch in watch_drug(knowledge, line.drug.id)]
-    grouped = group_spans(spans, [name for name in watched if name in items], knowledge)
-    return {group: find_due(past.visits, each, age_at(premise.patient, 0), knowledge) for group, each in grouped.items()}
+    sorted_spans = sort_spans(spans, [name for name in watched if name in items])
+    return {name: find_due(past.visits, each, age_at(premise.patient, 0), knowledge) for name, each in sorted_spans.items()}
 
 
 def _draw_noise(case_id: str, assays: Assays, places: _Places, n: int, rng: Rng) -> _Noise:

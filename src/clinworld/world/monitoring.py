@@ -50,13 +50,20 @@ def known_conditions(premise: Premise) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def list_watched(knowledge: Knowledge, conditions: tuple[str, ...], drug: str, devices: tuple[str, ...]) -> tuple[str, ...]:
     """The analytes that known conditions and the course's drug bring, in table order: none of a group that everybody's visits draw."""
-    reported = {name for device in devices for name in knowledge.devices[device].reports}
-    rows = [row for row in knowledge.analytes.values() if row.device in devices and row.group not in reported]
-    further, most = {row.id for row in rows}, int(knowledge.parameter("lab_watch_most"))
-    brought = {watch.item for watch in watch_drug(knowledge, drug)}
+    further = _list_further(knowledge, devices)
+    most = int(knowledge.parameter("lab_watch_most"))
+    brought = {watch.item for watch in watch_drug(knowledge, drug) if watch.item in further}
     for name in conditions:
         brought.update([watch.item for watch in watch_condition(knowledge, name) if watch.item in further][:most])
-    return tuple(row.id for row in rows if row.id in brought)
+    return tuple(sorted(brought, key=further.__getitem__))
+
+
+@lru_cache(maxsize=64)
+def _list_further(knowledge: Knowledge, devices: tuple[str, ...]) -> Mapping[str, int]:
+    """The place in their table of the analytes that devices can report beyond their own groups."""
+    reported = {name for device in devices for name in knowledge.devices[device].reports}
+    rows = knowledge.analytes.values()
+    return {row.id: place for place, row in enumerate(rows) if row.device in devices and row.group not in reported}
 
 
 @lru_cache(maxsize=512)
@@ -129,13 +136,13 @@ def _is_in_force(span: Span, day: int, age_years: float) -> bool:
     return holds(span.watch.when, facts) is True
 
 
-def group_spans(spans: Sequence[Span], watched: Sequence[str], knowledge: Knowledge) -> Mapping[str, list[Span]]:
-    """The spans of each group of the analytes `watched`."""
-    groups: dict[str, list[Span]] = {knowledge.analytes[name].group: [] for name in watched}
+def sort_spans(spans: Sequence[Span], watched: Sequence[str]) -> Mapping[str, list[Span]]:
+    """The spans of each of the analytes `watched`."""
+    sorted_spans: dict[str, list[Span]] = {name: [] for name in watched}
     for span in spans:
-        if span.watch.item in watched:
-            groups[knowledge.analytes[span.watch.item].group].append(span)
-    return groups
+        if span.watch.item in sorted_spans:
+            sorted_spans[span.watch.item].append(span)
+    return sorted_spans
 
 
 def space_out(
@@ -149,14 +156,15 @@ def space_out(
     for name, least in list_least_gaps(knowledge):
         if name in names:
             wanted = find_states(knowledge, (knowledge.analytes[name].diagnostic_of,))
-            known = [day for condition, day in diagnosed.items() if set(wanted) & set(find_states(knowledge, (condition,)))]
-            row = is_drawn[names.index(name)]
-            row &= (visits >= min(known, default=np.inf)) | _keep_apart(row, visits, least, review)
+            known = [day for condition, day in diagnosed.items() if not set(wanted).isdisjoint(find_states(knowledge, (condition,)))]
+            before = int(visits.searchsorted(min(known, default=np.inf)))
+            row = is_drawn[names.index(name), :before]
+            row &= _keep_apart(row, visits.tolist(), least, review)
 
 
-def _keep_apart(row: Flags, visits: Days, least: float, review: int) -> Flags:
+def _keep_apart(row: Flags, visits: Sequence[int], least: float, review: int) -> Flags:
     """Those of the drawn visits that lie so many days apart, the first and the latest by the review among them."""
-    drawn = np.flatnonzero(row).tolist()
+    drawn = row.nonzero()[0].tolist()
     second = max((i for i in drawn if i <= review), default=-1)
     kept, last = np.zeros_like(row), -np.inf
     for i in drawn:

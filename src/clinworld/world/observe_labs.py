@@ -24,9 +24,9 @@ from clinworld.world.lab_methods import draw_methods
 from clinworld.world.monitoring import (
     Span,
     find_due,
-    group_spans,
     known_conditions,
     list_watched,
+    sort_spans,
     space_out,
     watch_condition,
     watch_drug,
@@ -81,9 +81,7 @@ def observe_laboratory(
     n = int(slots[-1]) + 1
     by_group = rng.first_words(premise.case_id, assays.group_addresses, n + 1)
     person, chance = words_to_normal(by_group[:, :1]), words_to_uniform(by_group[:, 1:][:, slots])
-    is_drawn = _draw_groups(premise, course, assays, visits, person, chance, knowledge)[assays.group_at]
-    review = int(visits.searchsorted(premise.index_day, side="right")) - 1
-    space_out(is_drawn, assays.results, visits, dict.fromkeys(known_conditions(premise), 0.0), knowledge, review=review)
+    is_drawn = _choose_results(premise, course, assays, visits, person, chance, knowledge)
     words = rng.first_words(premise.case_id, assays.addresses, n)[:, slots]
     # A word makes two normals: the high half the day's variation, the low half the error; either half is finer than any result.
     normals = words_to_normal(words[: len(assays.within.needed)])
@@ -121,25 +119,32 @@ def _pick_analytes(knowledge: Knowledge, names: tuple[str, ...]) -> tuple[str, .
     return tuple(name for name in names if name in knowledge.analytes)
 
 
-def _draw_groups(
+def _choose_results(
     premise: Premise, course: Course, assays: Assays, visits: Days, person: Reals, chance: Reals, knowledge: Knowledge
 ) -> Flags:
+    """Which visits measure what, [measured, visit]: the groups drawn, what is due, and less of what is measured seldom."""
+    is_drawn = _draw_groups(premise, assays, visits, person, chance, knowledge)[assays.group_at]
+    review = int(visits.searchsorted(premise.index_day, side="right")) - 1
+    for name, due in _find_due(premise, course, visits, review, knowledge).items():
+        is_drawn[assays.results.index(name)] = due
+    space_out(is_drawn, assays.results, visits, dict.fromkeys(known_conditions(premise), 0.0), knowledge, review=review)
+    return is_drawn
+
+
+def _draw_groups(premise: Premise, assays: Assays, visits: Days, person: Reals, chance: Reals, knowledge: Knowledge) -> Flags:
     """Which visits draw which group, [group, visit]; `person` are standard normals [group, 1], `chance` uniforms [group, visit].
 
-    How often a group is drawn differs between people; what conditions and the drug bring is drawn when it is due. The last visit up to
-    the index day draws what would have too few results.
+    How often a group is drawn differs between people. The last visit up to the index day draws what would have too few results.
     """
     drawn = chance < find_group_chances(assays, person, knowledge)
-    for group, due in _find_due(premise, course, visits, knowledge).items():
-        drawn[assays.groups.index(group)] = due
     drawn[:, 0] = True
     visible = int(visits.searchsorted(premise.index_day, side="right"))
     drawn[:, visible - 1] |= drawn[:, :visible].sum(axis=1) < int(knowledge.parameter("lab_least_visible"))
     return drawn
 
 
-def _find_due(premise: Premise, course: Course, visits: Days, knowledge: Knowledge) -> dict[str, Flags]:
-    """When each group is due that documented conditions or the drug bring."""
+def _find_due(premise: Premise, course: Course, visits: Days, review: int, knowledge: Knowledge) -> dict[str, Flags]:
+    """The visits on which each analyte is measured that documented conditions or the drug bring: when it is due, and as often as others."""
     conditions = known_conditions(premise)
     watched = list_watched(knowledge, conditions, premise.drug, premise.patient.devices)
     if not watched:
@@ -148,8 +153,12 @@ def _find_due(premise: Premise, course: Course, visits: Days, knowledge: Knowled
     spans = [Span(watch, 0, np.inf, ()) for name in conditions for watch in watch_condition(knowledge, name)]
     spans += [Span(watch, orders[0], np.inf, orders) for watch in watch_drug(knowledge, premise.drug)]
     age_years = (premise.patient.age_low + premise.patient.age_high) / 2
-    grouped = group_spans(spans, [name for name in watched if name in course.levels], knowledge)
-    return {group: find_due(visits, each, age_years, knowledge) for group, each in grouped.items()}
+    sorted_spans = sort_spans(spans, [name for name in watched if name in course.levels])
+    found = {name: find_due(visits, each, age_years, knowledge) for name, each in sorted_spans.items()}
+    for due in found.values():
+        due[0] = True
+        due[review] |= due[: review + 1].sum() < int(knowledge.parameter("lab_least_visible"))
+    return found
 
 
 def find_group_chances(assays: Assays, person: Reals, knowledge: Knowledge) -> Reals:
