@@ -54,6 +54,7 @@ from clinworld.knowledge.check_tests import (
 )
 from clinworld.knowledge.check_who import (
     check_ages,
+    check_claims,
     check_presentation_limits,
     check_prevalence,
     check_sexes,
@@ -84,6 +85,7 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
     check_presentation_limits,
     check_prevalence,
     check_ages,
+    check_claims,
     check_bounds,
     check_ladders,
     check_effects,
