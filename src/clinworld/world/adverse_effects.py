@@ -5,8 +5,10 @@ answer, the answer's own evidence shows it. Nor does one on an item that weight 
 and then, by those in whom it is the cause of regain and, in passing after a dose step, by others too.
 """
 
+from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -161,13 +163,15 @@ def _place_bouts(
 ) -> list[ToldHarm]:
     """One complaint by chance from each start (of what, day, chance) on, each kind as often as the share of users who have it."""
     within, told = int(knowledge.parameter("adverse.told_within_days")), []
-    ends = np.cumsum([each.share for each in kinds])
+    ends = list(accumulate(each.share for each in kinds))
     for after, day, p in starts:
         series = rng.at(premise.case_id, AREA, premise.drug, after, str(day))
         happens, which = series.uniform(2).tolist()
-        symptom = kinds[int(np.searchsorted(ends, which * ends[-1], side="right"))].symptom
+        if happens >= p:
+            continue
+        symptom = kinds[bisect_right(ends, which * ends[-1])].symptom
         free = [text for text in _harmless_texts(knowledge, symptom) if not {text.en, text.zh} & taken]
-        if happens < p and free:
+        if free:
             text = series.pick(free, index=2)
             taken |= {text.en, text.zh}
             told.append(ToldHarm(symptom, day + 1, min(day + within, premise.course_end_day), text))
