@@ -62,6 +62,8 @@ BROKEN = [
     ("check_bounds", "bounds_printable", row("analytes", hard_low="0.25"), "a value of 1 decimals"),
     ("check_ages", "ages_in_order", row("events", age_low="60", age_high="40"), "above 60"),
     ("check_ages", "ages_in_order", row("symptoms", age_low="60", age_high="40"), "symptoms.csv (sample), age_high"),
+    ("check_claims", "season_is_whole", row("events", first_month="3"), "both months"),
+    ("check_claims", "claim_is_whole", row("symptoms", weight_low_kg="1"), "days with a change"),
     ("check_diagnostic_limits", "diagnosis_holds", row("analytes", diagnostic_high="7"), "together, or neither"),
     ("check_diagnostic_limits", "diagnosis_holds", row("analytes", diagnostic_high="7", diagnostic_of="diabetis"), "an id of a condition"),
     ("check_drivers", "driver_evidence_is_whole", row("drivers", abnormal=""), "together, or none"),

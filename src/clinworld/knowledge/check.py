@@ -56,6 +56,7 @@ from clinworld.knowledge.check_tests import (
 )
 from clinworld.knowledge.check_who import (
     check_ages,
+    check_claims,
     check_presentation_limits,
     check_prevalence,
     check_sexes,
@@ -86,6 +87,7 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
     check_presentation_limits,
     check_prevalence,
     check_ages,
+    check_claims,
     check_bounds,
     check_ladders,
     check_most_a_day,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from clinworld.knowledge.check_conditions import described
 from clinworld.knowledge.condition_rows import Condition, Presentation
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.places import place_of
+from clinworld.knowledge.places import place_of, rows_in_question
 from clinworld.knowledge.shapes import AGE_MAX
 from clinworld.schema.finding import Finding
 
@@ -16,6 +16,18 @@ def check_ages(knowledge: Knowledge) -> Iterator[Finding]:
         for key, row in knowledge.table(kind).items():
             if row.age_low is not None and row.age_high is not None and row.age_low >= row.age_high:
                 yield Finding("ages_in_order", place_of(knowledge, kind, key, "age_high"), str(row.age_high), f"above {row.age_low}")
+
+
+def check_claims(knowledge: Knowledge) -> Iterator[Finding]:
+    """A season has both its months, and a symptom that claims a change of weight says over how many days."""
+    for key, event in rows_in_question(knowledge, "events"):
+        if (event.first_month is None) != (event.last_month is None):
+            yield Finding("season_is_whole", place_of(knowledge, "events", key, "last_month"), "one month", "both months, or none")
+    for key, symptom in rows_in_question(knowledge, "symptoms"):
+        claims = symptom.weight_low_kg is not None or symptom.weight_high_kg is not None
+        if claims != (symptom.weight_days is not None):
+            found = "a change without days" if claims else "days without a change"
+            yield Finding("claim_is_whole", place_of(knowledge, "symptoms", key, "weight_days"), found, "days with a change, or neither")
 
 
 def check_sexes(knowledge: Knowledge) -> Iterator[Finding]:

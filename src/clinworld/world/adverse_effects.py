@@ -5,8 +5,10 @@ answer, the answer's own evidence shows it. Nor does one on an item that weight 
 and then, by those in whom it is the cause of regain and, in passing after a dose step, by others too.
 """
 
+from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -147,30 +149,32 @@ def choose_told_bouts(premise: Premise, knowledge: Knowledge, rng: Rng, taken_te
     if not kinds or premise.presenting or not premise.has_physiology:
         return []
     number, last = knowledge.parameter, premise.course_end_day
-    after_step = number("adverse.poorly_borne_p" if is_cause else "adverse.after_step_p")
-    starts = [("step", day, after_step) for day, _ in draw_dose_changes(premise, knowledge, rng)]
+    steps = [day for day, _ in draw_dose_changes(premise, knowledge, rng)]
+    starts = [("step", steps, number("adverse.poorly_borne_p" if is_cause else "adverse.after_step_p"))]
     if is_cause:
         turn = premise.index_day if premise.reversal_day is None else min(premise.reversal_day, premise.index_day)
         first, every = turn - (knowledge.drivers[INTOLERANCE].lead_days or 0), int(number("adverse.poorly_borne_days"))
-        starts += [("stretch", day, number("adverse.poorly_borne_p")) for day in range(max(first, 0), last, every)]
+        starts.append(("stretch", list(range(max(first, 0), last, every)), number("adverse.poorly_borne_p")))
     return _place_bouts(starts, kinds, premise, knowledge, rng, set(taken_texts))
 
 
 def _place_bouts(
-    starts: Sequence[tuple[str, int, float]], kinds: Sequence[Bout], premise: Premise, knowledge: Knowledge, rng: Rng, taken: set[str]
+    starts: Sequence[tuple[str, list[int], float]], kinds: Sequence[Bout], premise: Premise, knowledge: Knowledge, rng: Rng, taken: set[str]
 ) -> list[ToldHarm]:
-    """One complaint by chance from each start (of what, day, chance) on, each kind as often as the share of users who have it."""
+    """One complaint by chance from each start (of what, days, chance) on, each kind as often as the share of users who have it."""
     within, told = int(knowledge.parameter("adverse.told_within_days")), []
-    ends = np.cumsum([each.share for each in kinds])
-    for after, day, p in starts:
-        series = rng.at(premise.case_id, AREA, premise.drug, after, str(day))
-        happens, which = series.uniform(2).tolist()
-        symptom = kinds[int(np.searchsorted(ends, which * ends[-1], side="right"))].symptom
-        free = [text for text in _harmless_texts(knowledge, symptom) if not {text.en, text.zh} & taken]
-        if happens < p and free:
-            text = series.pick(free, index=2)
-            taken |= {text.en, text.zh}
-            told.append(ToldHarm(symptom, day + 1, min(day + within, premise.course_end_day), text))
+    ends = list(accumulate(each.share for each in kinds))
+    for what, days, p in starts:
+        drawn = rng.at(premise.case_id, AREA, premise.drug, what).uniform(3 * len(days)).reshape(-1, 3).tolist()
+        for day, (happens, which, wording) in zip(days, drawn, strict=True):
+            if happens >= p:
+                continue
+            symptom = kinds[bisect_right(ends, which * ends[-1])].symptom
+            free = [text for text in _harmless_texts(knowledge, symptom) if not {text.en, text.zh} & taken]
+            if free:
+                text = free[int(wording * len(free))]
+                taken |= {text.en, text.zh}
+                told.append(ToldHarm(symptom, day + 1, min(day + within, premise.course_end_day), text))
     return told
 
 

@@ -199,11 +199,11 @@ class EventDraw:
         used_topics = {topics[row] for row in self.used}
         chosen: list[int] = []
         # Mostly the row with the lowest key of all is free; only where it is not are the free ones looked at.
-        lowest, is_open = places[slots.keys.argmin(axis=1)].tolist(), np.isfinite(slots.keys)
+        lowest, n_open = places[slots.keys.argmin(axis=1)].tolist(), np.isfinite(slots.keys).sum(axis=1).tolist()
         for slot, (row, day) in enumerate(zip(lowest, slots.days, strict=True)):
-            is_taken = row in self.used or topics[row] in used_topics or row in self.avoided or not is_open[slot].any()
+            is_taken = row in self.used or topics[row] in used_topics or row in self.avoided or not n_open[slot]
             if is_taken or self._check_text(row):
-                ranked = places[slots.keys[slot].argsort(kind="stable")][: is_open[slot].sum()].tolist()
+                ranked = places[slots.keys[slot].argsort(kind="stable")][: n_open[slot]].tolist()
                 row = self._draw_slot(self._rank_free(ranked, day, used_topics), n, slots.wanted)
             self.used.setdefault(row, []).append(day)
             used_topics.add(topics[row])
