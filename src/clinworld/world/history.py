@@ -20,7 +20,7 @@ from clinworld.schema.record import History, PastEvent, Series
 from clinworld.world.course import build_course
 from clinworld.world.effects import DIABETES
 from clinworld.world.formulas import FORMULAS, find_body_mass_index
-from clinworld.world.history_drugs import Ended, Line, Patient, chart_lines, draw_past_lines, find_treated, stop_forbidden
+from clinworld.world.history_drugs import Ended, Line, Patient, Treated, chart_lines, draw_past_lines, find_treated, stop_forbidden
 from clinworld.world.history_labs import Past, observe_past_labs
 from clinworld.world.history_levels import DayZero, PastFrame, find_day_zero, load_past_frame, moves_levels, remove_drugs
 from clinworld.world.history_places import DAYS_A_YEAR, LABELS, PLACES, OldRecord, age_at, draw_old_records, find_old_event
@@ -274,8 +274,7 @@ def find_control(premise: Premise, conditions: tuple[str, ...], knowledge: Knowl
 
     It is the level that the documented conditions make, so it tells nothing of one that shows itself.
     """
-    treated = {name: found for name in conditions if (found := find_treated(knowledge, name)) is not None}
-    items = tuple(dict.fromkeys(each.item for each in treated.values()))
+    treated, items = _list_treated_by(knowledge, conditions)
     if not items:
         return {}
     first = load_first_levels(knowledge, conditions, items, premise.patient.sex, age_at(premise.patient, 0))
@@ -283,6 +282,13 @@ def find_control(premise: Premise, conditions: tuple[str, ...], knowledge: Knowl
     on_scale = np.where(first.is_log[:, None], np.log(np.maximum(level, _TINY)), level)
     place = dict(zip(items, ((on_scale - first.mean) / np.maximum(first.sd, _TINY))[:, 0].tolist(), strict=True))
     return {name: each.sign * place[each.item] for name, each in treated.items()}
+
+
+@lru_cache(maxsize=4096)
+def _list_treated_by(knowledge: Knowledge, conditions: tuple[str, ...]) -> tuple[Mapping[str, Treated], tuple[str, ...]]:
+    # By condition what it is treated by, where there is such a thing; and the items of these.
+    treated = {name: found for name in conditions if (found := find_treated(knowledge, name)) is not None}
+    return treated, tuple(dict.fromkeys(each.item for each in treated.values()))
 
 
 def _find_barring_levels(premise: Premise, frame: PastFrame, day_zero: DayZero, knowledge: Knowledge) -> dict[str, float]:

@@ -295,8 +295,9 @@ def _draw_line(
     p_stopped = _tilt(knowledge.parameter("history_p_stopped"), -patient.control.get(condition, 0.0), knowledge)
     if u[4] >= p_stopped and premise.drug not in _list_clashing(knowledge, drug.id, (premise.drug,)):
         line = climb(drug, condition, moments, None, u[3], premise.start_weight_kg, knowledge)
-        # At the highest of its doses at which it may.
-        lower = (line._replace(steps=line.steps[:n]) for n in range(len(line.steps), 0, -1))
+        # At the highest of its doses at which it may, at least half of the one aimed at: nobody stays on a first dose that does little.
+        dose = line.steps[-1][1]
+        lower = (line._replace(steps=line.steps[:n]) for n in range(len(line.steps), 0, -1) if 2 * line.steps[n - 1][1] >= dose)
         lasting = next((each for each in lower if patient.may_last(each, others)), None)
         if lasting is not None:
             return lasting
