@@ -84,8 +84,9 @@ def test_weekly_entries_are_sometimes_missed_or_a_day_late_and_never_end(people)
             missed.append(1 - len(days) / due)
             late.append(np.mean(days % 7 == 1))
         by_person.append(np.mean(missed[-len(WEEKLY) :]))
-    assert abs(np.mean(missed) - 0.08) < 0.02 and abs(np.mean(late) - 0.12 / 0.92) < 0.03
-    assert np.std(by_person) > 1.2 * np.sqrt(0.08 * 0.92 / due / len(WEEKLY))
+    p_missed, p_late = (KNOWLEDGE.parameter(f"weekly_p_{name}") for name in ("missed", "late"))
+    assert abs(np.mean(missed) - p_missed) < 0.02 and abs(np.mean(late) - p_late / (1 - p_missed)) < 0.03
+    assert np.std(by_person) > 1.1 * np.sqrt(p_missed * (1 - p_missed) / due / len(WEEKLY))
 
 
 @pytest.mark.parametrize("name", ["sleep_hours", "steps", "resting_hr", "home_sbp", "weight"])

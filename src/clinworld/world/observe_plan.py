@@ -141,6 +141,7 @@ class Plan(NamedTuple):
     stack: Stack
     at: dict[str, int]
     addresses: list[tuple[str, str]]
+    spread_addresses: list[tuple[str, str, str]]
     sources: tuple[tuple[str, ...], ...]
     names: tuple[tuple[str, str], ...]
     ease: Ease
@@ -204,6 +205,7 @@ def load_plan(knowledge: Knowledge, devices: tuple[str, ...]) -> Plan:
         stack=stack,
         at=at,
         addresses=[("stream", row.id) for row in stack.rows],
+        spread_addresses=[("stream", row.id, "spread") for row in stack.rows],
         sources=tuple(list_sources(row) for row in stack.rows),
         names=tuple((f"evidence:{row.id}", f"shift:{row.id}") for row in stack.rows),
         ease=_ease(stack.limits),

@@ -49,21 +49,21 @@ def observe_streams(premise: Premise, course: Course, knowledge: Knowledge, rng:
     """
     plan = load_plan(knowledge, premise.patient.devices)
     # One word a day: the high half makes the noise (the low half is far below its resolution), the low half decides whether the day is
-    # missing. The first two words of a stream belong to the person: level and whether the stream exists, and how much days differ.
-    words = rng.first_words(premise.case_id, plan.addresses, len(weekdays) + 2)
+    # missing. The first word of a stream belongs to the person: level, and whether the stream exists.
+    words = rng.first_words(premise.case_id, plan.addresses, len(weekdays) + 1)
     shown, distractors = choose_streams(premise, plan, words_to_uniform(words[:, 0] << _HALF), knowledge)
     normals = words_to_normal(words)
-    noise = scan_ar1(normals[:, 2:], plan.stack.lag1, plan.passes)
+    noise = scan_ar1(normals[:, 1:], plan.stack.lag1, plan.passes)
     _share_noise(premise, plan, noise, rng)
     level = _derive_levels(premise, course, knowledge, plan, normals[:, :1], weekdays)
-    is_charted = _draw_charted_days(premise, plan, words[:, 2:] << _HALF, knowledge, rng)
-    spread = _derive_own_spread(normals[:, 1:2], knowledge)
+    is_charted = _draw_charted_days(premise, plan, words[:, 1:] << _HALF, knowledge, rng)
+    spread = _draw_own_spread(premise, plan, knowledge, rng)
     ticks = _print_parents_first(premise, plan, is_charted, level, noise, spread, knowledge)
     is_charted[[i for i in range(len(shown)) if not shown[i]]] = False
     _keep_first_undiagnosed(premise, plan, ticks, is_charted, level)
     home, worn = plan.at[HOME_SCALE], [i for i, row in enumerate(plan.stack.rows) if shown[i] and row.role in WORN]
     non_wear = len(worn) * len(weekdays) - int(np.count_nonzero(is_charted[worn])) if worn else None
-    return DailyValues(tuple(plan.at), ticks, is_charted, noise[home], words[home, 2:] << _HALF, non_wear, distractors)
+    return DailyValues(tuple(plan.at), ticks, is_charted, noise[home], words[home, 1:] << _HALF, non_wear, distractors)
 
 
 def choose_streams(premise: Premise, plan: Plan, chance: Reals, knowledge: Knowledge) -> tuple[list[bool], tuple[str, ...]]:
@@ -161,8 +161,9 @@ def _derive_own_levels(premise: Premise, knowledge: Knowledge, plan: Plan, perso
     return own
 
 
-def _derive_own_spread(person: Reals, knowledge: Knowledge) -> Reals:
-    """How much more or less than in others a person's days differ, by stream; lognormal, with a mean square of 1."""
+def _draw_own_spread(premise: Premise, plan: Plan, knowledge: Knowledge, rng: Rng) -> Reals:
+    """How much more or less than in others a person's days differ [stream, 1]; lognormal, with a mean square of 1."""
+    person = words_to_normal(rng.first_words(premise.case_id, plan.spread_addresses, 1))
     cut, sd = knowledge.parameter("person_cut_sd"), knowledge.parameter("person_spread_log_sd")
     return np.asarray(np.exp(sd * reflect(person, -cut, cut) - sd * sd))
 
