@@ -56,7 +56,7 @@ def observe_streams(premise: Premise, course: Course, knowledge: Knowledge, rng:
     noise = scan_ar1(normals[:, 1:], plan.stack.lag1, plan.passes)
     _share_noise(premise, plan, noise, rng)
     level = _derive_levels(premise, course, knowledge, plan, normals[:, :1], weekdays)
-    is_charted = _draw_charted_days(premise, plan, words[:, 1:] << _HALF, knowledge, rng)
+    is_charted = _draw_charted_days(premise, plan, words[:, 1:], knowledge, rng)
     spread = _draw_own_spread(premise, plan, knowledge, rng)
     ticks = _print_parents_first(premise, plan, is_charted, level, noise, spread, knowledge)
     is_charted[[i for i in range(len(shown)) if not shown[i]]] = False
@@ -249,7 +249,7 @@ def _draw_charted_days(premise: Premise, plan: Plan, words: Words, knowledge: Kn
     worn, days = plan.worn, words.shape[1]
     is_charted = np.ones(words.shape, dtype=np.bool_)
     is_charted[plan.weekly] = _draw_weekly_days(premise, words.take(plan.weekly, axis=0), knowledge, rng)
-    own = words.take(worn.places, axis=0)
+    own = words.take(worn.places, axis=0) << _HALF
     for device, home in worn.home:
         own[home] = rng.at(premise.case_id, "device", device, "off").words(days)
     is_off = np.empty(own.shape, dtype=np.bool_)
@@ -265,7 +265,7 @@ def _draw_charted_days(premise: Premise, plan: Plan, words: Words, knowledge: Kn
 def _draw_weekly_days(premise: Premise, words: Words, knowledge: Knowledge, rng: Rng) -> Flags:
     """Days with an entry [stream, day] of what is to be entered once a week: some entries are missed, some a day late."""
     use, step = draw_use(premise.case_id, "diary", rng), int(knowledge.parameter("evidence_grid"))
-    chance = words_to_uniform(words[:, ::step])
+    chance = words_to_uniform(words[:, ::step] << _HALF)
     is_missed = chance < load_share(knowledge, "weekly_p_missed")[use]
     is_late = chance >= 1 - load_share(knowledge, "weekly_p_late")[use]
     is_charted = np.zeros(words.shape, dtype=np.bool_)

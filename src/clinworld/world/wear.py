@@ -97,7 +97,8 @@ def find_missing_days(words: Words, off: tuple[Words, Words, Words], outer: Flag
         is_off |= outer
         is_known |= outer
     # Between the thresholds a day is as the day before, or, where a day is less likely missing after a missing one, the other way round.
-    turned = np.logical_xor.accumulate(~is_known & (after_off < after_worn), axis=1)
+    is_turning = after_off < after_worn
+    turned = np.logical_xor.accumulate(~is_known & is_turning, axis=1) if is_turning.any() else is_turning
     is_off ^= turned
     last = np.maximum.accumulate(is_known.ravel() * np.arange(is_known.size, dtype=np.int32))
     missing: Flags = is_off.ravel().take(last).reshape(is_off.shape) ^ turned
