@@ -10,7 +10,7 @@ import pytest
 
 from clinworld.core.settings import CACHE_VARIABLE
 
-KEPT_ROWS = 4  # one of so many
+KEPT_ROWS = 8  # one of so many
 
 _CACHE = tempfile.mkdtemp(prefix="clinworld-cache-")
 os.environ[CACHE_VARIABLE] = _CACHE
@@ -31,7 +31,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test that goes over the rows of a large table a quarter runs by default, the same each time, and the rest in the slow tier."""
+    """Of a test that goes over the rows of a large table an eighth runs by default, the same each time, and the rest in the slow tier."""
     for item in items:
         if item.get_closest_marker("rows") and hasattr(item, "callspec") and crc32(item.nodeid.encode()) % KEPT_ROWS:
             item.add_marker(pytest.mark.slow)

@@ -256,6 +256,7 @@ def list_keys(value, place=()):
         yield from list_keys(each, (*place, key))
 
 
+@pytest.mark.slow
 def test_a_certificate_that_lacks_any_of_its_keys_is_none(capsys, made, tmp_path):
     whole = path_of(made.folder).read_text()
     for place in list_keys(json.loads(whole)):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from gate_case import change, find_case, knowledge, run, series_of, with_gold, with_premise, with_series
 
 from clinworld.gates.case import CaseUnderCheck
@@ -26,6 +27,7 @@ def test_a_critical_result_is_explained_by_a_fault_of_its_day_and_by_no_other():
         assert (not run(GATE, with_gold(case, faults=(*case.gold.faults, fault))).findings) == is_explained
 
 
+@pytest.mark.slow
 def test_a_drug_explains_a_low_result_but_not_a_critical_one():
     lowering = next(
         name for name, drug in knowledge().drugs.items() if any(e.item == "fasting_glucose" and e.mean < 0 for e in drug.effects)

@@ -120,6 +120,7 @@ def test_a_folder_with_a_broken_row_is_refused(broken: Callable[[Path], Path], t
         load_knowledge(broken(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_further_product_of_an_ingredient_shares_its_code_where_it_shares_no_indication(tmp_path: Path) -> None:
     same = load_knowledge().drugs["semaglutide"]
     product = DRUG.replace("ladder:", f'rxcui: "{same.rxcui}"\nladder:')

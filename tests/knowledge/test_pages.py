@@ -281,6 +281,7 @@ def test_an_analyte_shows_the_reference_change_value_that_the_rules_mean(languag
         assert ("5%" in told.replace(value, "")) == (row.cv_within_pct is None or row.cv_analytic_pct is None), name
 
 
+@pytest.mark.slow
 def test_an_analyte_shows_the_values_that_need_action_and_every_alarm_that_looks_at_it() -> None:
     english = pages_in("en")
     link = "[Potassium values that need action](../protocols/potassium_alarm.md)"

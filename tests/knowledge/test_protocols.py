@@ -36,6 +36,7 @@ def test_no_protocol_claims_a_clinical_review() -> None:
     assert {protocol.clinical_review for protocol in PROTOCOLS.values()} == {"none"}
 
 
+@pytest.mark.slow
 def test_protocols_of_the_package_have_no_finding() -> None:
     assert [str(finding) for finding in check_protocols(KNOWLEDGE)] == []
 

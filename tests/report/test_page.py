@@ -194,6 +194,7 @@ def test_page_without_gold_says_so_and_draws_nobody(tmp_path: Path) -> None:
     assert "early_warning: gold missing" in content.incomplete
 
 
+@pytest.mark.slow
 def test_page_of_a_batch_that_was_not_run_shows_patients_and_says_that_nothing_was_run(tmp_path: Path) -> None:
     batch = copy_batch(tmp_path)
     batch.path(EVAL).unlink()

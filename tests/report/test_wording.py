@@ -151,6 +151,7 @@ def test_drivers_named_in_a_reason_are_called_as_in_the_knowledge() -> None:
         assert driver.names.say("zh") in say_reason(f"always {driver.id}", "zh").text
 
 
+@pytest.mark.slow
 def test_in_english_a_message_stays_as_it_is_and_a_verdict_is_called_by_its_name() -> None:
     filled = [text.replace("{}", "7") for text in messages()]
     assert [text for text in filled if say_reason(text, "en").text != text] == []

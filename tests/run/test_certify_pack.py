@@ -52,6 +52,7 @@ def test_an_oracle_that_is_not_paid_ends_with_3_and_names_the_items(tmp_path):
     assert found.exit_code == 3 and len(found.surprises) == 2 and "the oracle is not paid" in found.surprises[0]
 
 
+@pytest.mark.slow
 def test_the_best_constant_finds_what_pays_without_reading_and_every_declared_word_has_a_family(done):
     earned = {each.name: each.count for each in done.certificate.families}
     named = [name for name in earned if name.startswith("constant:")]

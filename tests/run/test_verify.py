@@ -206,6 +206,7 @@ def refused(tmp_path_factory) -> Batch:
     return summary.batch
 
 
+@pytest.mark.slow
 def test_a_batch_refused_by_a_batch_gate_can_be_verified_and_fails_with_the_gate(refused):
     summary = verify(refused)
     assert summary.exit_code == 3 and summary.items >= 26

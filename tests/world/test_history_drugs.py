@@ -65,18 +65,21 @@ def share_after(drugs: Iterable[str], before: set[str]) -> tuple[float, int]:
     return float(np.mean(found)), len(found)
 
 
+@pytest.mark.slow
 def test_what_comes_after_a_statin_is_seldom_given_before_one():
     share, n = share_after(("ezetimibe", "evolocumab"), STATINS)
     assert n >= 20
     assert share > 0.85
 
 
+@pytest.mark.slow
 def test_a_statin_itself_comes_before_most_of_these():
     share, n = share_after(STATINS, {"ezetimibe", "evolocumab"})
     assert n >= 20
     assert share < 0.3
 
 
+@pytest.mark.slow
 def test_metformin_is_the_first_drug_of_most_people_with_diabetes():
     first = []
     for premise in patients_with("type_2_diabetes"):
@@ -134,6 +137,7 @@ def control_of(condition: str, drugs: set[str]) -> tuple[list[float], list[float
     return sides
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("condition", ["hypertension", "type_2_diabetes", "dyslipidemia"])
 def test_a_drug_in_force_on_day_0_shows_in_the_level_it_is_for(condition):
     drugs = {row.id for row in KNOWLEDGE.drugs.values() if has_indication(row, (condition,))}
@@ -142,6 +146,7 @@ def test_a_drug_in_force_on_day_0_shows_in_the_level_it_is_for(condition):
     assert np.mean(treated) > np.mean(untreated) + 0.4
 
 
+@pytest.mark.slow
 def test_a_drug_for_something_else_does_not_show_there():
     treated, untreated = control_of("hypertension", {"metformin", "cholecalciferol", "orlistat", "omeprazole"})
     assert abs(np.mean(treated) - np.mean(untreated)) < 0.4

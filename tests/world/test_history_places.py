@@ -95,6 +95,7 @@ def tell_apart(records: list[Placed]) -> tuple[float, float]:
     return float(areas[0]), float(np.mean(areas >= areas[0]))
 
 
+@pytest.mark.slow
 def test_age_place_length_and_position_do_not_tell_a_decisive_record_from_an_inactive_one(records):
     decisive = [record for record in records if record.is_decisive]
     assert len(decisive) >= 100 and len(records) >= 600

@@ -253,7 +253,7 @@ def write_at(section: str, key: str, value: object) -> dict[str, object]:
             return job | {"cases": [{"case_id": "A", section: inside}]}
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(place=st.sampled_from(_PLACES), value=_VALUES)
 def test_random_value_at_any_key_is_read_checked_and_drawn_or_is_a_job_error(place: tuple[str, str], value: object, tmp_path: Path) -> None:
     text = json.dumps(write_at(*place, value), ensure_ascii=False)

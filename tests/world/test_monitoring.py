@@ -82,6 +82,7 @@ def test_what_is_hidden_brings_no_test_and_moves_the_day_of_none() -> None:
     assert looked > 300
 
 
+@pytest.mark.slow
 def test_hba1c_is_measured_once_a_year_at_most_where_no_diabetes_is_known() -> None:
     """But for the second one of a course, which lies on its last visit by the index day."""
     gaps: dict[bool, list[int]] = {True: [], False: []}

@@ -55,6 +55,7 @@ def told_by_kind(cases=300, rate=0.5, life_rate=0.3, level="low", n_real=2):
     return {kind: np.array(rows) for kind, rows in found.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["benign", "life", "distractor", "real"])
 def test_the_day_of_a_note_does_not_tell_its_kind(kind):
     # Few events a case, as jobs have by default. Look-alikes are apart: they end three days before T.
@@ -98,6 +99,7 @@ def test_two_equal_symptoms_on_one_day_get_two_ids():
     assert len({note.note_id for note in observe_notes(make_premise(symptoms=twice), knowledge(), RNG).notes if note.day == 20}) == 2
 
 
+@pytest.mark.slow
 def test_outcome_and_driver_move_no_day():
     density = EventDensity(7.0, 1.0, 0.6, 0.3)
     for n in range(10):

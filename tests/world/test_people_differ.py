@@ -197,6 +197,7 @@ def pulses_beside_heart_rates(knowledge: Knowledge) -> tuple[float, np.ndarray]:
     return float(np.corrcoef(heart, pulse)[0, 1]), np.array(pulse) - heart
 
 
+@pytest.mark.slow
 def test_a_pulse_at_the_cuff_goes_with_the_resting_heart_rate_of_the_person_and_lies_a_little_above_it() -> None:
     r, above = pulses_beside_heart_rates(KNOWLEDGE)
     assert r > 0.5 and 5 < above.mean() < 10 and (above < -8).mean() < 0.03
@@ -249,6 +250,7 @@ def shares_with_a_day_over(limit: int, knowledge: Knowledge, **changes: Any) -> 
     return float(np.mean([values.max() > limit for values in days]))
 
 
+@pytest.mark.slow
 def test_few_older_people_have_a_day_of_twenty_thousand_steps() -> None:
     old, few = {"age_low": 67, "age_high": 71}, 0.3
     found = shares_with_a_day_over(20000, KNOWLEDGE, **old)
@@ -284,6 +286,7 @@ def test_nobody_sleeps_for_minutes() -> None:
     assert min(values.min() for values in charted("sleep_hours", worn(12, **short))) >= 2.0
 
 
+@pytest.mark.slow
 def test_diastolic_pressure_peaks_before_sixty_and_falls() -> None:
     ages = {age: first_levels("home_dbp", age_low=age, age_high=age + 4).mean() for age in (35, 55, 70)}
     assert ages[55] > ages[35] + 0.5 and ages[70] < ages[55] - 2

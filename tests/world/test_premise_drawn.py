@@ -185,6 +185,7 @@ def test_a_driver_of_the_mix_that_acts_through_the_drug_is_drawn_in_diseases_tha
     assert {case.facts.disease for case in drawn(job)} == {"obesity", "type_2_diabetes", "masld"}
 
 
+@pytest.mark.slow
 def test_the_drug_does_not_tell_whether_weight_comes_back() -> None:
     drugs: dict[str | None, Counter[bool]] = {"regain": Counter(), "maintain": Counter()}
     for case in drawn(replace(JOB, items=3000)):

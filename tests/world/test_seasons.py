@@ -27,6 +27,7 @@ def told(number):
     return [(note.day, rows[note.note_id]) for note in observed.notes if note.note_id in rows]
 
 
+@pytest.mark.slow
 def test_what_is_tied_to_a_season_is_told_in_its_months_of_the_patients_own_year():
     seen = set()
     for number in range(40):
@@ -38,6 +39,7 @@ def test_what_is_tied_to_a_season_is_told_in_its_months_of_the_patients_own_year
     assert len(seen) > 15
 
 
+@pytest.mark.slow
 def test_nobody_tells_of_winter_and_of_summer_within_a_month():
     for number in range(40):
         days = {kind: [day for day, name in told(number) if name in names] for kind, names in (("winter", WINTER), ("summer", SUMMER))}

@@ -33,6 +33,7 @@ def planned(condition, n=EACH):
     return found
 
 
+@pytest.mark.slow
 def test_nobody_tells_of_weight_what_the_scale_contradicts():
     told = []
     for condition in SPEAKING:

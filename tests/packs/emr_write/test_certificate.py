@@ -174,6 +174,7 @@ def test_a_line_of_the_ledger_that_is_no_commitment_is_named(change, tmp_path):
         write_commitment(tmp_path, read_seed("1", None), {}, "s", "e", is_regression=False)
 
 
+@pytest.mark.slow
 def test_the_same_seed_and_plan_again_gives_the_same_bytes():
     before = certified().path.read_bytes()
     assert certify_checker(folder(), SMALL, read_seed("a test", None), knowledge()).path.read_bytes() == before
@@ -251,6 +252,7 @@ def test_an_edited_certificate_is_bad_and_the_place_is_told(what, tmp_path):
     assert checked.exit_code == 3 and says in "\n".join(checked.bad)
 
 
+@pytest.mark.slow
 def test_a_forger_who_works_everything_out_again_needs_a_signature_to_be_caught():
     forged = certificate().model_copy(update={"subject": "another checker"})
     assert check_certificate(derive_rest(forged), current()).exit_code == 0, "nothing in an unsigned file can tell"

@@ -68,6 +68,7 @@ def make_key(tmp_path):
     return make
 
 
+@pytest.mark.slow
 def test_a_key_file_signs_and_the_signature_holds_for_that_certificate_only(make_key):
     signed = signature.sign_certificate(certificate(), signature.load_key(make_key("-algorithm", "ed25519")))
     assert signature.is_signature_good(signed)

@@ -133,6 +133,7 @@ def bulk(op, where, collection="Observation"):
     return {"op": op, "collection": collection, "where": where, **more}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "listed",
     [

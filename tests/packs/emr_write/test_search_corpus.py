@@ -24,6 +24,7 @@ def store():
     return SqliteStore()
 
 
+@pytest.mark.slow
 def test_every_line_of_the_corpus_comes_to_its_outcome_and_fools_whom_it_says():
     for line in LINES:
         verdict = observe_case(store(), line.case).judge()
