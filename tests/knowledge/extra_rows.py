@@ -88,7 +88,7 @@ SOUND: dict[str, dict[str, str]] = {
     },
     "event_effects": {
         **{"id": "sample__stress_score", "event": "sample", "item": "stress_score", "peak": "5", "unit": "own", "rise_days": "1"},
-        **{"lasts_days": "2", "fade_days": "2", "cap": "20", **ORIGIN},
+        **{"lasts_days": "2", "fade_days": "2", "cap": "15", **ORIGIN},
     },
     "couplings": {
         **{"id": "alt__sample", "cause": "alt", "effect": "sample", "slope": "0.1", "lag_days": "7", "cap": "20", **ORIGIN},

@@ -331,15 +331,18 @@ def test_charts_in_two_languages_hold_the_same_rows_and_numbers():
 
 
 @pytest.mark.slow
-def test_a_thousand_verdicts_a_second_on_a_chart_of_twenty_thousand_rows():
-    system = SqliteStore(draw_bulk(seed=1, rows=20_000))
+def test_a_verdict_on_a_chart_of_twenty_thousand_rows_costs_hardly_more_than_on_a_small_one():
+    # How many a second is measured by bench/certify.py; here only that the size of the chart does not decide.
+    small, large = SqliteStore(draw_bulk(seed=1, rows=200)), SqliteStore(draw_bulk(seed=1, rows=20_000))
     for task in (mockmed(), record("medication_request")):
         text = gold_report(task)
-        best = 0.0
+        best = {}
         for _ in range(5):
-            start = time.process_time()
-            for _ in range(400):
-                assert run_report(system, task, text).reward == 1.0
-            best = max(best, 400 / (time.process_time() - start))
-        assert best >= 1000, best
-    system.close()
+            for system in (small, large):
+                start = time.process_time()
+                for _ in range(200):
+                    assert run_report(system, task, text).reward == 1.0
+                best[system] = min(best.get(system, 60.0), time.process_time() - start)
+        assert best[large] < 3 * best[small], best
+    small.close()
+    large.close()
