@@ -53,7 +53,7 @@ SLOW = pytest.mark.slow
         pytest.param(2, 30, marks=SLOW),
         pytest.param(3, 40, marks=SLOW),
         pytest.param(4, 20, marks=SLOW),
-        pytest.param(5, 40, marks=SLOW),
+        pytest.param(7, 40, marks=SLOW),  # with seed 5 the ids follow the outcome by chance, p 0.0002, which the scan rightly refuses
         (6, 25),
     ],
 )
