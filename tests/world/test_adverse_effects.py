@@ -41,7 +41,8 @@ def on_losartan(number: int = 0, **changes: object):  # type: ignore[no-untyped-
 
 
 def with_harm(**changes: object):  # type: ignore[no-untyped-def]
-    drug = replace(KNOWLEDGE.drugs["losartan"], adverse_effects=(replace(HARM, **changes),))  # type: ignore[arg-type]
+    harm = replace(HARM, **changes)  # type: ignore[arg-type]
+    drug = replace(KNOWLEDGE.drugs["losartan"], adverse_effects=(harm,), contraindications=())
     return with_rows("drugs", drug)
 
 
@@ -237,3 +238,11 @@ def test_nobody_with_a_hidden_condition_tells_of_a_drug_borne_badly() -> None:
     premises = [borne_badly(number, outcome="regain", driver=INTOLERANCE) for number in range(5)]
     assert all(choose_told_bouts(premise, KNOWLEDGE, RNG, ()) for premise in premises)
     assert not any(choose_told_bouts(replace(premise, presenting=shown), KNOWLEDGE, RNG, ()) for premise in premises)
+
+
+def test_no_harm_is_one_that_would_have_the_drug_stopped():
+    for drug, item, sign in (("losartan", "potassium", 1), ("telmisartan", "potassium", 1)):
+        assert any(row.item == item for row in KNOWLEDGE.drugs[drug].adverse_effects)
+        assert (item, sign) not in {(harm.item, harm.sign) for harm in list_harms(KNOWLEDGE, drug)}
+    free = replace(KNOWLEDGE.drugs["losartan"], contraindications=())
+    assert "potassium" in {harm.item for harm in list_harms(with_rows("drugs", free), "losartan")}

@@ -300,3 +300,16 @@ def test_a_condition_starts_beyond_one_of_its_diagnostic_limits_at_least() -> No
     low = replace(row, levels=tuple(replace(each, low=min(each.low, 120.0)) if each.item == "home_sbp" else each for each in row.levels))
     assert not [each for each in check_diagnostic_limits(KNOWLEDGE) if "hypertension" in each.place]
     assert [each for each in check_diagnostic_limits(with_rows("conditions", low)) if "home_sbp" in each.place]
+
+
+def test_the_lower_pressure_of_a_reading_stays_below_the_upper_one() -> None:
+    people = worn(40, baseline_vitals=(("home_sbp", 92.0), ("home_dbp", 74.0)))
+    least = KNOWLEDGE.parameter("least_apart.home_sbp.home_dbp")
+
+    def nearest(knowledge: Knowledge) -> float:
+        pairs = zip(charted("home_sbp", people, knowledge), charted("home_dbp", people, knowledge), strict=True)
+        return float(min((upper - lower).min() for upper, lower in pairs))
+
+    assert nearest(KNOWLEDGE) >= least
+    row = KNOWLEDGE.parameters["least_apart.home_sbp.home_dbp"]
+    assert nearest(with_rows("parameters", replace(row, value=-100.0))) < least

@@ -5,8 +5,11 @@ decides nothing of whether a patient is likely, or fit for an exam.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple, cast
+
+import numpy as np
 
 from clinworld.core.rng import Rng
 from clinworld.core.units import print_tick
@@ -29,7 +32,7 @@ from clinworld.schema.finding import Finding
 from clinworld.schema.gold import ForecastGold, GoldRow
 from clinworld.schema.item import Item
 from clinworld.schema.premise import Premise
-from clinworld.schema.record import Chart, Note, PastPrescription, Prescription
+from clinworld.schema.record import Chart, Note, PastPrescription, Prescription, Series
 from clinworld.world.history_drugs import find_contraindications, find_states
 from clinworld.world.presenting import fits
 from clinworld.world.seen_results import find_against, read_against
@@ -66,6 +69,20 @@ class World:
             truth_digest="",
         )
         return CaseUnderCheck(item, gold, self.knowledge, cast(GoldReader, None), ())  # no gate asked here reads gold back
+
+    @cached_property
+    def sound_series(self) -> tuple[Series, ...]:
+        """The charted series without the results that what befell a specimen made differ."""
+        factors = self.knowledge.factors
+        touched: dict[str, set[int]] = {}
+        for fault in self.chart.faults:
+            if fault.kind in factors and factors[fault.kind].kind == "preanalytical":
+                touched.setdefault(fault.series, set()).update(fault.days)
+        sound = []
+        for series in self.record.series:
+            keep = ~np.isin(series.days, sorted(touched.get(series.name, ())))
+            sound.append(replace(series, days=series.days[keep], ticks=series.ticks[keep]))
+        return tuple(sound)
 
     @cached_property
     def visits(self) -> frozenset[int]:
@@ -173,7 +190,7 @@ def _list_wordings(knowledge: Knowledge) -> dict[str, tuple[str, ...]]:
 
 def find_forbidden_drugs(world: World) -> list[Finding]:
     """Drugs ordered in spite of a documented condition, a state it means, or a result charted by then that forbids them; and drugs that
-    are not stopped at the visit after such a result."""
+    are not stopped at the visit after such a result. A result that a fault of its specimen touched is no reason."""
     found = []
     known, sex = world.record.profile.known_conditions, world.premise.patient.sex
     orders, visits = world.record.prescriptions, sorted(world.visits)
@@ -188,7 +205,7 @@ def find_forbidden_drugs(world: World) -> list[Finding]:
             continue
         reasons = [rule.condition or rule.state for rule in find_contraindications(drug, known, find_states(world.knowledge, known), {})]
         end = next((each.day for each in orders[place + 1 :] if each.drug != order.drug), world.record.last_day)
-        spoken = read_against(order.drug, world.record.series, sex, world.knowledge)
+        spoken = read_against(order.drug, world.sound_series, sex, world.knowledge)
         against = find_against(spoken, order.day, order.day)
         if is_decision and against:
             reasons.append(f"{against.item} {against.value:g}")

@@ -17,7 +17,7 @@ from clinworld.core.rng import Rng
 from clinworld.core.text import Wording
 from clinworld.knowledge.check_effects import DECIDED
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.rows import Analyte, Stream
+from clinworld.knowledge.rows import Analyte, Contraindication, Stream
 from clinworld.knowledge.word_tables import RED_FLAGS, find_listed_word
 from clinworld.schema.course import Reals
 from clinworld.schema.premise import Premise
@@ -77,7 +77,8 @@ class ToldHarm(NamedTuple):
 
 @lru_cache(maxsize=256)
 def list_harms(knowledge: Knowledge, drug: str) -> tuple[Harm, ...]:
-    """The harms of a drug that can occur: share and onset known, and nothing that is told or moved for a cause of its own."""
+    """The harms of a drug that can occur: share and onset known, nothing that is told or moved for a cause of its own, and nothing that
+    would have the drug stopped, which a course does not do."""
     found = []
     for row in knowledge.drugs[drug].adverse_effects if drug in knowledge.drugs else ():
         if not row.share_high or row.share_low is None or row.onset_low_days is None or row.onset_high_days is None:
@@ -87,8 +88,16 @@ def list_harms(knowledge: Knowledge, drug: str) -> tuple[Harm, ...]:
         if row.item and (row.moves not in _SIGNS or not _can_move(row.item, knowledge)):
             continue
         sign = _SIGNS[row.moves] if row.item else 0
+        if any(_is_towards(rule, row.item, sign) for rule in knowledge.drugs[drug].contraindications):
+            continue
         found.append(Harm(row.symptom, row.item, sign, (row.share_low + row.share_high) / 2.0, row.onset_low_days, row.onset_high_days))
     return tuple(found)
+
+
+def _is_towards(rule: Contraindication, item: str, sign: int) -> bool:
+    """Whether a move of an item leads to where a drug is forbidden."""
+    is_above = rule.at_least is not None or rule.above is not None
+    return bool(item) and rule.kind == "absolute" and rule.item == item and is_above == (sign > 0)
 
 
 def _can_move(item: str, knowledge: Knowledge) -> bool:

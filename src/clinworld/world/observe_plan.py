@@ -23,6 +23,7 @@ Places = NDArray[np.int64]
 Passes = tuple[tuple[int, Reals], ...]
 
 HOME_SCALE = "weight"
+_APART = "least_apart."
 WORN = ("wearable", "home")  # roles that need a device and are missing in runs of days
 WEEKLY = ("evidence", "quality")  # roles that exist for everyone and are charted once a week
 NEGLIGIBLE = 2.0**-20  # weight of a past day from which on it is dropped
@@ -135,13 +136,14 @@ class Plan(NamedTuple):
 
     `sources` are what each row follows from, `names` what the course may call it: (its level as evidence, a shift of it). `ease` keeps
     the level of a person inside the bounds; `passes` see `list_passes`; `diagnostic` are the places of rows that can diagnose.
-    `alike` are (place, place of what goes with it, correlation between men, between women).
+    `alike` are (place, place of what goes with it, correlation between men, between women); `apart` (place, place of what stays below
+    it, by so many printed steps at least).
     """
 
     stack: Stack
     at: dict[str, int]
     addresses: list[tuple[str, str]]
-    spread_addresses: list[tuple[str, str, str]]
+    spread_addresses: list[tuple[str, ...]]
     sources: tuple[tuple[str, ...], ...]
     names: tuple[tuple[str, str], ...]
     ease: Ease
@@ -152,6 +154,7 @@ class Plan(NamedTuple):
     passes: Passes
     diagnostic: list[int]
     alike: tuple[tuple[int, int, float, float], ...]
+    apart: tuple[tuple[int, int, int], ...]
 
 
 @lru_cache(maxsize=64)
@@ -200,22 +203,24 @@ def load_plan(knowledge: Knowledge, devices: tuple[str, ...]) -> Plan:
     """The plan for the streams that patients with these devices may have; parents are printed before their children."""
     stack = load_stack(knowledge, devices)
     generations, at = _order_generations(stack), {row.id: i for i, row in enumerate(stack.rows)}
+    sharing = _list_sharing(stack, devices, knowledge)
     between = [row for row in knowledge.correlations.values() if row.level == "between" and {row.a, row.b} <= at.keys()]
     return Plan(
         stack=stack,
         at=at,
         addresses=[("stream", row.id) for row in stack.rows],
-        spread_addresses=[("stream", row.id, "spread") for row in stack.rows],
+        spread_addresses=_list_spread_addresses(stack, sharing),
         sources=tuple(list_sources(row) for row in stack.rows),
         names=tuple((f"evidence:{row.id}", f"shift:{row.id}") for row in stack.rows),
         ease=_ease(stack.limits),
         generations=generations,
         worn=_list_worn(stack, generations[0].places.tolist(), knowledge),
         weekly=np.flatnonzero(stack.is_weekly).tolist(),
-        sharing=_list_sharing(stack, devices, knowledge),
+        sharing=sharing,
         passes=list_passes(stack.lag1),
         diagnostic=[i for i, row in enumerate(stack.rows) if row.diagnostic_high is not None],
         alike=tuple((at[row.a], at[row.b], row.r_m, row.r_f) for row in between),
+        apart=_list_apart(stack, at, knowledge),
     )
 
 
@@ -319,6 +324,22 @@ def _list_sharing(stack: Stack, devices: tuple[str, ...], knowledge: Knowledge) 
         if f"shared_noise_{device}" in knowledge.parameters and alike:
             loading, lag1 = knowledge.parameter(f"shared_noise_{device}"), stack.lag1[alike]
             found.append(Sharing(device, alike, loading, float(np.sqrt(1 - loading * loading)), lag1, list_passes(lag1)))
+    return tuple(found)
+
+
+def _list_spread_addresses(stack: Stack, sharing: tuple[Sharing, ...]) -> list[tuple[str, ...]]:
+    """Where it is drawn how much a person's days differ: once for the readings of a device that share their noise."""
+    device_of = {place: each.device for each in sharing for place in each.places}
+    return [("device", device_of[i], "spread") if i in device_of else ("stream", row.id, "spread") for i, row in enumerate(stack.rows)]
+
+
+def _list_apart(stack: Stack, at: Mapping[str, int], knowledge: Knowledge) -> tuple[tuple[int, int, int], ...]:
+    """The pairs of rows that the parameters `least_apart.GREATER.LESSER` keep apart."""
+    found = []
+    for name, row in knowledge.parameters.items():
+        if name.startswith(_APART) and {*(names := name.removeprefix(_APART).split("."))} <= at.keys():
+            greater, lesser = (at[each] for each in names)
+            found.append((greater, lesser, int(row.value * 10 ** stack.rows[lesser].decimals)))
     return tuple(found)
 
 

@@ -61,6 +61,8 @@ def observe_streams(premise: Premise, course: Course, knowledge: Knowledge, rng:
     ticks = _print_parents_first(premise, plan, is_charted, level, noise, spread, knowledge)
     is_charted[[i for i in range(len(shown)) if not shown[i]]] = False
     _keep_first_undiagnosed(premise, plan, ticks, is_charted, level)
+    for greater, lesser, steps in plan.apart:
+        np.minimum(ticks[lesser], ticks[greater] - steps, out=ticks[lesser])
     home, worn = plan.at[HOME_SCALE], [i for i, row in enumerate(plan.stack.rows) if shown[i] and row.role in WORN]
     non_wear = len(worn) * len(weekdays) - int(np.count_nonzero(is_charted[worn])) if worn else None
     return DailyValues(tuple(plan.at), ticks, is_charted, noise[home], words[home, 1:] << _HALF, non_wear, distractors)
