@@ -33,11 +33,11 @@ CHECKS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["early_warning", "tracking_review"])
-def test_a_packaged_pack_proves_itself_in_under_thirty_seconds(name):
+def test_a_packaged_pack_proves_itself_in_both_languages(name):
     summary = verify_pack(PACKAGED / name)
     assert summary.findings == () and summary.exit_code == 0
     assert {check.name for check in summary.checks} == CHECKS and all(check.state == "passed" for check in summary.checks)
-    assert summary.languages == ("en", "zh") and summary.seconds < 30
+    assert summary.languages == ("en", "zh")
     assert summary.line().startswith(f"Verified pack {name}: {len(CHECKS)} checks, 0 failed;")
 
 
