@@ -11,7 +11,7 @@ from clinworld.schema.premise import Premise
 from clinworld.world.effects import load_drug_table
 from clinworld.world.history import draw_diagnoses, find_control, list_caused
 from clinworld.world.history_doses import climb_doses
-from clinworld.world.history_drugs import find_order, find_treated, has_indication
+from clinworld.world.history_drugs import find_order, find_treated, has_indication, tilt_chance
 from clinworld.world.history_places import find_old_event
 
 STATINS = {row.id for row in KNOWLEDGE.drugs.values() if row.drug_class == "statin"}
@@ -163,3 +163,8 @@ def test_what_lowers_hba1c_lowers_fasting_glucose_with_it(drug):
     table = load_drug_table(KNOWLEDGE, drug, ("hba1c", "fasting_glucose", "platelets"), True)
     assert (table.own[:2, 1:] < 0).all() and (table.own[2] == 0).all()
     assert 0.8 < table.own[1, -1] / table.own[0, -1] < 2.2
+
+
+def test_a_chance_of_none_or_all_stays_that_and_any_other_goes_with_how_well_controlled_someone_is() -> None:
+    assert [tilt_chance(p, 2.0, KNOWLEDGE) for p in (0.0, 1.0)] == [0.0, 1.0]
+    assert tilt_chance(0.6, -1.0, KNOWLEDGE) < tilt_chance(0.6, 0.0, KNOWLEDGE) < tilt_chance(0.6, 1.0, KNOWLEDGE)

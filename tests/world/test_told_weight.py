@@ -69,7 +69,7 @@ def replace_symptom(complaint, name):
     return complaint._replace(symptom=name)
 
 
-@pytest.mark.parametrize("condition", [name for name in SPEAKING if is_wasting(KNOWLEDGE.conditions[name], KNOWLEDGE)])
+@pytest.mark.parametrize("condition", [name for name in SPEAKING if is_wasting(KNOWLEDGE, name)])
 def test_nobody_with_a_wasting_disease_regains_what_was_lost(condition):
     for premise in planned(condition, 2):
         assert premise.outcome == "maintain"
@@ -77,7 +77,7 @@ def test_nobody_with_a_wasting_disease_regains_what_was_lost(condition):
 
 def test_a_disease_that_does_not_waste_may_be_hidden_in_a_regain():
     assert {premise.outcome for premise in planned("hypothyroidism", 12)} == {"maintain", "regain"}
-    assert not is_wasting(KNOWLEDGE.conditions["hypothyroidism"], KNOWLEDGE)
+    assert not is_wasting(KNOWLEDGE, "hypothyroidism")
 
 
 def test_an_opening_that_the_scale_contradicts_is_not_planned():

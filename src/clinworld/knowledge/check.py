@@ -39,6 +39,7 @@ from clinworld.knowledge.check_numbers import (
 )
 from clinworld.knowledge.check_references import (
     check_derived_streams,
+    check_parameter_names,
     check_references,
     check_reviews,
     check_sources,
@@ -76,6 +77,7 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
     check_statuses,
     check_reviews,
     check_references,
+    check_parameter_names,
     check_indications,
     check_derived_streams,
     check_look_alikes,

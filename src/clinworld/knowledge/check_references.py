@@ -144,6 +144,35 @@ def check_references(knowledge: Knowledge) -> Iterator[Finding]:
             yield from find_unknown("id_resolves", place, pointer.ids(row), known[pointer.to], pointer.to)
 
 
+_ITEM = "an analyte, stream or finding"
+_NAMED = {  # how ids of parameters begin that go on with the ids of other rows, and what these are, one after the other
+    "background.needs.": ("a condition", "a condition"),
+    "background.never.": ("a condition",),
+    "finding.diabetes_only.": (_ITEM,),
+    "finding.routine.": (_ITEM,),
+    "finding.women_only.": (_ITEM,),
+    "history_after.": ("a condition", "a condition"),
+    "history_dose.": ("a drug",),
+    "history_dose_per_kg.": ("a drug",),
+    "history_order.": ("a condition", "a drug"),
+    "kin.": (_ITEM, _ITEM),
+    "kin_apart.": (_ITEM, "a condition"),
+    "kin_up.": (_ITEM, _ITEM),
+    "least_apart.": ("a stream", "a stream"),
+    "usual.": ("a stream", "a condition"),
+}
+
+
+def check_parameter_names(knowledge: Knowledge) -> Iterator[Finding]:
+    """A parameter whose id names other rows names rows there are: a misspelt one would act on nothing, in silence."""
+    known = _known_ids(knowledge)
+    for key, _ in rows_in_question(knowledge, "parameters"):
+        for beginning, kinds in _NAMED.items():
+            if key.startswith(beginning):
+                for name, kind in zip(key.removeprefix(beginning).split("."), kinds, strict=False):
+                    yield from find_unknown("id_resolves", place_of(knowledge, "parameters", key, "id"), (name,), known[kind], kind)
+
+
 def _known_ids(knowledge: Knowledge) -> dict[str, Collection[str]]:
     """The ids there are, by what a message calls them."""
     series = {**knowledge.streams, **knowledge.analytes}

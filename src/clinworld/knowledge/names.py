@@ -8,19 +8,21 @@ from clinworld.core.lookalikes import fold_lookalikes
 from clinworld.knowledge.lazy_files import LazyFiles
 
 # Kinds whose rows have an id and no name.
-UNNAMED = (
-    *(
-        "sources",
-        "symptoms",
-        "symptom_shadows",
-        "symptom_complaints",
-        "condition_states",
-        "comorbidities",
-        "factor_effects",
-        "correlations",
-    ),
-    *("events", "event_effects", "couplings", "past_events", "parameters"),
-)
+UNNAMED = {
+    "sources",
+    "symptoms",
+    "symptom_shadows",
+    "symptom_complaints",
+    "condition_states",
+    "comorbidities",
+    "factor_effects",
+    "correlations",
+    "events",
+    "event_effects",
+    "couplings",
+    "past_events",
+    "parameters",
+}
 
 
 def spoken_names(kind: str, row: Any) -> tuple[str, ...]:

@@ -178,8 +178,8 @@ def _list_lowering(knowledge: Knowledge, disease: str) -> tuple[str, ...]:
 
 def _list_drugs(knowledge: Knowledge, disease: str, driver: str) -> tuple[str, ...]:
     """The drugs for a disease; only those that lower weight where the driver acts through the drug."""
-    indicated = _list_indicated(knowledge, disease)
-    return _list_lowering(knowledge, disease) or indicated if knowledge.drivers[driver].through_drug else indicated
+    lowering = _list_lowering(knowledge, disease) if knowledge.drivers[driver].through_drug else ()
+    return lowering or _list_indicated(knowledge, disease)
 
 
 class _Days(NamedTuple):

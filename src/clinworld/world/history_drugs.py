@@ -258,7 +258,7 @@ def _draw_for(
     choice = _find_choice(condition, premise, conditions, before, patient, knowledge)
     if not choice.places:
         return []
-    p = _tilt(_find_chance("history_p_treated", condition, knowledge), control, knowledge)
+    p = tilt_chance(_find_chance("history_p_treated", condition, knowledge), control, knowledge)
     # Who was given, or is given in the course, what comes after another drug was given that.
     if max(choice.elsewhere, default=0) > min(choice.places):
         p = 1.0
@@ -292,7 +292,7 @@ def _draw_line(
     knowledge: Knowledge,
 ) -> Line | None:
     """A line begun on the first moment; None where it may not last until day 0 and there is no visit at which it could have ended."""
-    p_stopped = _tilt(knowledge.parameter("history_p_stopped"), -patient.control.get(condition, 0.0), knowledge)
+    p_stopped = tilt_chance(knowledge.parameter("history_p_stopped"), -patient.control.get(condition, 0.0), knowledge)
     if u[4] >= p_stopped and premise.drug not in _list_clashing(knowledge, drug.id, (premise.drug,)):
         line = climb(drug, condition, moments, None, u[3], premise.start_weight_kg, knowledge)
         # At the highest of its doses at which it may, at least half of the one aimed at: nobody stays on a first dose that does little.
@@ -313,8 +313,10 @@ def _find_chance(name: str, condition: str, knowledge: Knowledge) -> float:
     return knowledge.parameter(written if written in knowledge.parameters else name)
 
 
-def _tilt(p: float, control: float, knowledge: Knowledge) -> float:
+def tilt_chance(p: float, control: float, knowledge: Knowledge) -> float:
     """A chance that goes with how well controlled someone is and is `p` over all people (logistic approximation of the normal curve)."""
+    if not 0.0 < p < 1.0:
+        return p
     slope = knowledge.parameter("history_treated_shows")
     odds = math.log(p / (1.0 - p)) * math.sqrt(1.0 + slope**2) + _LOGISTIC * slope * control
     return 1.0 / (1.0 + math.exp(-odds))

@@ -323,7 +323,7 @@ def _usual_level(
         mean = _middle(ref_low, ref_high, row)
         low, high = (row.hard_low if ref_low is None else ref_low), (2.0 * mean - row.hard_low if ref_high is None else ref_high)
         sd = (high - low) * knowledge.parameter("levels_unwritten_sd_share")
-        if row.cv_between_pct is not None and row.diagnostic_high is None:  # nobody's diagnosis narrows a population
+        if row.cv_between_pct is not None and row.diagnostic_high is None:  # where one is diagnosed by it, people without are a mixture
             sd = min(sd, mean * row.cv_between_pct / 100.0)
         if is_skewed(row, knowledge):
             return _usual_log_level(row, ref_low, high, knowledge)

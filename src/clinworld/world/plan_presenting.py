@@ -57,7 +57,7 @@ def plan_presenting(
         who = person or _draw_adult(name, condition, knowledge, rng)
         treated = disease or _draw_disease(name, condition, who, knowledge, rng)
         # Weight that is wasting away is not regained.
-        kept = {"outcome": "maintain"} if is_wasting(knowledge.conditions[condition], knowledge) else {}
+        kept = {"outcome": "maintain"} if is_wasting(knowledge, condition) else {}
         case = _give(draw_case(name, {"disease": treated, **kept}, knowledge, rng), condition, who, knowledge, rng)
         plain = derive_premise(case, job, knowledge, rng)
         premise = replace(plain, presenting=_draw_presenting(plain, condition, telling, knowledge, rng))

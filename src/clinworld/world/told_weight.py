@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from clinworld.core.rng import Rng
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.rows import Condition, Symptom
+from clinworld.knowledge.rows import Symptom
 from clinworld.schema.course import Reals
 from clinworld.schema.premise import Premise
 from clinworld.world.condition_effects import WEIGHT, push_weight
@@ -39,8 +39,9 @@ def agrees_with_scale(symptom: Symptom, day: int, weight_kg: Reals, bmi: float |
 
 
 @lru_cache(maxsize=512)
-def is_wasting(condition: Condition, knowledge: Knowledge) -> bool:
+def is_wasting(knowledge: Knowledge, condition: str) -> bool:
     """Whether a condition makes people lose weight: a finding of it, or a complaint of weight going down."""
-    complaints = (knowledge.symptoms[entry.symptom] for entry in condition.symptoms)
+    row = knowledge.conditions[condition]
+    complaints = (knowledge.symptoms[entry.symptom] for entry in row.symptoms)
     losing = any(each.kind == "complaint" and each.weight_high_kg is not None and each.weight_high_kg < 0 for each in complaints)
-    return losing or any(finding.item == WEIGHT and finding.moves == "down" for finding in condition.findings)
+    return losing or any(finding.item == WEIGHT and finding.moves == "down" for finding in row.findings)
