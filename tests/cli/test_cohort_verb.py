@@ -11,6 +11,7 @@ import pytest
 
 from clinworld.cli.main import main
 from clinworld.cohort import tables
+from clinworld.core.store import read_rows
 
 pytest.importorskip("pyarrow.parquet", reason="cohorts need the extra `tables`")
 
@@ -100,12 +101,14 @@ def test_ctrl_c_is_exit_130_and_the_same_command_goes_on(tmp_path, workers):
     command += ["--out", str(out)]
     process = subprocess.Popen([*command, "--workers", workers], stderr=subprocess.PIPE, start_new_session=True)
     began = time.monotonic()
-    while len(list(out.glob("patients-*.parquet"))) < 2 and time.monotonic() - began < 30:
+    journal = out / ".shards.jsonl"  # a shard is done when this says so, not when its file is there
+    while (not journal.exists() or len(list(read_rows(journal))) < 2) and time.monotonic() - began < 30:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     told = process.communicate(timeout=20)[1].decode()
     assert process.returncode == 130, told
     assert "Traceback" not in told and "Run the same command again" in told
-    assert 2 <= len(list(out.glob("patients-*.parquet"))) < 30
+    kept = 4 * len(list(read_rows(journal)))
+    assert 8 <= kept < 120
     done = subprocess.run([*command, "--workers", "2"], capture_output=True, text=True, check=True)
-    assert " of " in done.stdout
+    assert f"Made {120 - kept} of 120 patients" in done.stdout
