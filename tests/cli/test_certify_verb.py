@@ -270,6 +270,7 @@ def test_a_certificate_that_lacks_any_of_its_keys_is_none(capsys, made, tmp_path
         assert code == 2 and ".".join(map(str, place)) in err, place
 
 
+@pytest.mark.slow
 def test_a_line_of_the_ledger_that_a_crash_cut_is_told(capsys, made, tmp_path):
     ledger = tmp_path / "emr_write" / "commitments.jsonl"
     ledger.parent.mkdir()

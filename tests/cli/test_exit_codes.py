@@ -321,6 +321,7 @@ def test_an_unwritable_output_is_one_message_and_leaves_nothing(job, tmp_path, c
         assert run(capsys, "build", job(), "--out", str(closed / "in"))[0] == 2
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_ends_quietly():
     command = f"{sys.executable} -m clinworld inputs analytes | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)

@@ -110,6 +110,7 @@ def test_patients_built_side_by_side_are_those_built_one_by_one():
     assert [columns_of(built) for built in together] == [columns_of(built) for built in alone]
 
 
+@pytest.mark.slow
 def test_two_workers_write_the_bytes_that_one_writes(tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
     make(one, 3, shard_size=2)

@@ -93,6 +93,7 @@ def test_facts_that_agree_in_day_and_code_stay_in_the_order_of_the_record():
     assert [row[3] for row in rows_from(record_of(*kept))] == [9.0, 1.0, 5.0, 7.0]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.lists(

@@ -36,6 +36,7 @@ def is_same(one: object, other: object) -> bool:
     return type(one) is type(other) and one == other
 
 
+@pytest.mark.slow
 def test_nearly_every_file_of_the_package_is_plain_and_read_alike():
     plain = 0
     for path in FILES:

@@ -263,6 +263,7 @@ def test_no_call_a_policy_makes_voids_what_it_did(name, arguments):
         assert verdict.reward == reward, verdict.reasons()
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(calls=st.lists(st.tuples(st.sampled_from(["create_row", "update_row", "delete_row", "find_rows", "finish"]), ARGUMENTS), max_size=4))
 def test_no_conversation_of_hostile_values_ends_unscored(calls):

@@ -26,6 +26,7 @@ def test_every_item_gate_was_called_and_had_something_to_judge(job_name):
     assert [gate for gate, seen in found.items() if "passed" not in seen] == []
 
 
+@pytest.mark.slow
 def test_every_batch_gate_was_called_and_had_something_to_judge():
     results = [*check_batch(pairs_of(built(SINGLE)), knowledge()), *check_batch(pairs_of(drawn(64)), knowledge())]
     found = states(results)

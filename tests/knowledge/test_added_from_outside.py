@@ -155,6 +155,7 @@ def test_what_was_added_is_built(outside: Path, tmp_path: Path, capsys: pytest.C
     assert any(note.text.en in HUM for note in record.notes), "the symptom that is an adverse effect of the drug"
 
 
+@pytest.mark.slow
 def test_an_added_test_can_be_ordered_and_shows_the_level_of_the_added_analyte(outside: Path, knowledge: Knowledge, tmp_path: Path) -> None:
     path = tmp_path / "outside.yaml"
     path.write_text(JOB, encoding="utf-8")

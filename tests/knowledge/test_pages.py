@@ -305,6 +305,7 @@ def test_no_waiting_is_told_from_one_step_alone(language: Language, none: str, o
         assert (one in page) == (row.min_titration_days == 0 and len(row.ladder) == 1), name
 
 
+@pytest.mark.slow
 def test_a_test_in_two_roles_stands_once_with_both() -> None:
     knowledge, pages = read_package(), pages_in("en")
     both = [(name, each) for name, row in knowledge.conditions.items() for each in row.tests.all if len(row.tests.roles(each)) == 2]
@@ -348,6 +349,7 @@ def test_once_before_starting_keeps_what_else_must_hold(tmp_path: Path) -> None:
     assert "once before starting" in page and "below 60" in page and "below 1 day" not in page
 
 
+@pytest.mark.slow
 def test_a_chinese_page_shows_no_english_but_ids_names_and_units() -> None:
     allowed = re.compile("|".join((FOLDER / "latin_on_pages.txt").read_text(encoding="utf-8").split()))
     book, found = Book(read_package(), "zh"), {}

@@ -130,6 +130,7 @@ def test_nothing_is_unknown_when_every_fact_is_known(tested: Predicate, facts: d
     assert missing_facts(tested, facts) == ()
 
 
+@pytest.mark.slow
 @few
 @given(PREDICATES, PREDICATES, NUMBERS)
 def test_not_of_all_is_any_of_nots(one: Predicate, two: Predicate, facts: dict[str, FactValue]) -> None:

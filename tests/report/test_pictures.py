@@ -150,6 +150,7 @@ def test_a_fault_of_the_laboratory_has_a_strip_of_its_own_and_touches_nothing_of
     assert all(KNOWLEDGE.analytes[name].names.say(language) in bar.label for name in ("potassium", "ldh", "egfr"))
 
 
+@pytest.mark.slow
 def test_faults_of_the_laboratory_on_many_days_stand_one_bar_a_day_inside_the_picture() -> None:
     item, gold = pairs()[0]
     last = len(gold.truth_weight_ticks) - 1

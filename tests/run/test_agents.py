@@ -123,7 +123,8 @@ def test_ctrl_c_lets_calls_in_flight_finish_and_the_run_can_go_on(tmp_path):
     batch = make_batch(tmp_path, items=20)
     summary = run(batch, "told_agents:interrupts")
     assert summary.exit_code == 130 and summary.stopped and "Run again" in summary.line()
-    assert 3 <= summary.asked <= 8 == len(told_agents.CALLS) and summary.asked == len(rows(batch.path(RESPONSES)))
+    # How many calls had begun when the signal came is the system's affair; each of them is finished and kept.
+    assert 3 <= summary.asked == len(told_agents.CALLS) == len(rows(batch.path(RESPONSES))) < 20
     assert not batch.path(EVAL).exists()
     summary = run(batch, "told_agents:interrupts")
     assert summary.exit_code == 0 and summary.judged == 20 and len(rows(batch.path(RESPONSES))) == 20
@@ -193,6 +194,7 @@ def test_a_module_that_does_not_load_is_a_message_with_its_reason(tmp_path, monk
         resolve_agents(["bad_agent:f"], pack(), episode="single")
 
 
+@pytest.mark.slow
 def test_a_run_of_controls_loads_no_event_loop():
     code = """
 import sys, tempfile

@@ -71,6 +71,7 @@ def test_each_policy_has_an_exact_bound_and_all_hold_at_once(done):
     assert done.certificate.epsilon == max(each.bound_simultaneous or 0 for each in done.certificate.families)
 
 
+@pytest.mark.slow
 def test_the_certificate_is_good_here_and_stale_under_other_judges(done, digests):
     assert check_certificate(done.certificate, digests).exit_code == 0
     assert check_certificate(done.certificate, {**digests, "checker_digest": "0" * 16}).exit_code == 5

@@ -67,6 +67,7 @@ def test_running_again_asks_nothing_and_writes_nothing(undisturbed, tmp_path):
     assert {name: batch.path(name).read_bytes() for name in before} == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("phase", "most"), [("answer", 9), ("judge", 15)])
 def test_a_run_killed_at_a_random_point_resumes_to_the_same_rows(undisturbed, tmp_path, phase, most):
     batch = copy_of(undisturbed, tmp_path, without=(RESPONSES, EVAL))

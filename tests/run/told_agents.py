@@ -54,7 +54,7 @@ async def interrupts(request: Request) -> str:
     CALLS.append(1)
     if len(CALLS) == 3:
         os.kill(os.getpid(), signal.SIGINT)
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0.2)
     return ANSWER
 
 

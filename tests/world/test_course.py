@@ -228,6 +228,7 @@ def test_people_differ_in_their_usual_evidence_level() -> None:
     assert len({float(build(make_premise(case_id=f"e{i}")).levels["evidence:gi_symptom_score"][0]) for i in range(10)}) == 10
 
 
+@pytest.mark.slow
 def test_doses_rise_by_the_declared_steps_no_sooner_than_the_drug_allows() -> None:
     gaps, courses = [], [build(make_premise(case_id=f"d{i}", course_end_day=560)) for i in range(120)]
     for course in courses:

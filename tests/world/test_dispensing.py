@@ -36,6 +36,7 @@ def test_days_covered_agree_with_true_adherence_over_five_hundred_patients():
     check_agreement(premises(500))
 
 
+@pytest.mark.slow
 def test_days_covered_agree_with_true_adherence():
     check_agreement(premises())
 

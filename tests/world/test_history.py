@@ -129,6 +129,7 @@ def test_visits_are_closer_in_old_people_than_in_young_ones():
     assert np.median(gaps_of(old)) < np.median(gaps_of(young))
 
 
+@pytest.mark.slow
 def test_nobody_has_a_record_from_before_coming_of_age():
     for premise in premises():
         history = history_of(premise)
@@ -232,6 +233,7 @@ def test_without_a_laboratory_panel_there_are_visits_and_no_results():
     assert any(history_of(premise).visits for premise in patients)
 
 
+@pytest.mark.slow
 def test_what_shows_itself_is_in_the_results_after_its_onset_only():
     """Presenting iron overload and the like act on levels; before their onset a patient is as without them."""
     checked = 0

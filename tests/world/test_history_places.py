@@ -247,6 +247,7 @@ def test_an_event_ends_in_one_short_remark_and_the_remarks_vary():
 SPOKEN_AGAINST = [row for row in ROWS.values() if row.drugs and row.state]
 
 
+@pytest.mark.slow
 def test_what_speaks_against_drugs_for_good_is_rare():
     """Angio-oedema, acid blood, a cancer in the family and the like: each in fewer than one patient in fifty."""
     patients = premises(600)

@@ -82,6 +82,7 @@ def test_running_median_equals_the_plain_definition(ticks: list[int], readings: 
     assert smooth_ticks(np.array(ticks), readings).tolist() == plain
 
 
+@pytest.mark.slow
 @given(st.integers(40, 120), st.floats(0.0, 3.0), st.integers(1, 80))
 def test_more_weight_held_longer_never_undoes_an_event(days: int, extra: float, more: int) -> None:
     weight = LOW + [90.9] * days

@@ -66,6 +66,7 @@ def test_the_day_of_a_note_does_not_tell_its_kind(kind):
     assert edge_separation(days, rest, 45) < 0.56
 
 
+@pytest.mark.slow
 def test_the_separation_measure_sees_events_that_are_kept_early_or_to_the_edges():
     benign = told_by_kind()["benign"][:, 0]
     assert separation(benign, benign - 10) > 0.58

@@ -36,6 +36,7 @@ def test_a_sparser_plan_is_kept_to_the_day(step: int):
     assert find(observe(make_premise(sampling_days=step)), "weight").days.tolist() == list(range(0, 366, step))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism, weekend_gap, value_gap", [("MCAR", False, False), ("MAR", True, False), ("MNAR", True, True)])
 def test_readings_are_missing_by_the_declared_mechanism(mechanism: str, weekend_gap: bool, value_gap: bool):
     by_weekend, by_value, shares = [], [], []
@@ -64,6 +65,7 @@ def test_home_readings_scatter_by_half_a_percent_about_the_true_weight():
     assert abs(np.mean(np.concatenate(errors))) < 0.0015
 
 
+@pytest.mark.slow
 def test_one_reading_in_seven_shows_the_reading_before_once_more():
     repeated = sum(dict(observe(make_premise(f"R-{case}")).acted)["carried_forward"] for case in range(30))
     readings = sum(len(find(observe(make_premise(f"R-{case}")), "weight").days) for case in range(30))

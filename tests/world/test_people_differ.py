@@ -76,6 +76,7 @@ def test_a_fatty_liver_is_there_with_a_normal_transaminase_in_some() -> None:
     assert 0.2 < (found < KNOWLEDGE.analytes["alt"].ref_high_m).mean() < 0.7
 
 
+@pytest.mark.slow
 def test_home_pressure_rises_with_build_and_age_and_diagnoses_nobody() -> None:
     lean, heavy = first_levels("home_sbp", bmi=26.0), first_levels("home_sbp", bmi=40.0)
     young, old = first_levels("home_sbp", age_low=25, age_high=29), first_levels("home_sbp", age_low=65, age_high=69)
@@ -163,6 +164,7 @@ def test_filtration_falls_with_age_and_makes_no_kidney_disease(sex: str) -> None
     assert min(young.min(), middle.min(), old.min()) > least - 0.5 > 60
 
 
+@pytest.mark.slow
 def test_known_kidney_disease_is_of_many_stages_and_graver_with_age() -> None:
     for condition, low, high, spread in (("ckd", 15, 66, 8), ("diabetic_kidney_disease", 30, 112, 15)):
         known = {"comorbidities": (condition,), "sex": "M"}
@@ -234,6 +236,7 @@ def office_beside_home(knowledge: Knowledge, **changes: Any) -> tuple[np.ndarray
     return np.array(home), np.array(office)
 
 
+@pytest.mark.slow
 def test_pressure_in_the_office_is_that_at_home_and_a_part_of_the_person() -> None:
     known, unknown = office_beside_home(KNOWLEDGE, disease="hypertension"), office_beside_home(KNOWLEDGE)
     both = np.concatenate([known, unknown], axis=1)
@@ -302,6 +305,7 @@ def test_a_condition_starts_beyond_one_of_its_diagnostic_limits_at_least() -> No
     assert [each for each in check_diagnostic_limits(with_rows("conditions", low)) if "home_sbp" in each.place]
 
 
+@pytest.mark.slow
 def test_the_lower_pressure_of_a_reading_stays_below_the_upper_one() -> None:
     people = worn(40, baseline_vitals=(("home_sbp", 92.0), ("home_dbp", 74.0)))
     least = KNOWLEDGE.parameter("least_apart.home_sbp.home_dbp")

@@ -54,6 +54,7 @@ def test_cases_vary_in_what_a_reader_sees() -> None:
     assert {fault.kind for case in cases for fault in case.controls.noise} == set(KNOWLEDGE.artifacts)
 
 
+@pytest.mark.slow
 def test_little_weight_lost_tells_neither_the_outcome_nor_a_low_responder() -> None:
     lost: dict[tuple[str, bool], list[float]] = {}
     for case in drawn(replace(JOB, items=800)):
@@ -172,6 +173,7 @@ def test_counts_sum_and_differ_from_the_share_by_less_than_one(shares: list[floa
 LOWERS_LITTLE = 0.02
 
 
+@pytest.mark.slow
 def test_a_cause_that_acts_through_the_drug_comes_with_a_drug_that_lowers_weight() -> None:
     causes = [case for case in drawn(replace(JOB, items=600)) if KNOWLEDGE.drivers[str(case.controls.driver)].through_drug]
     assert len(causes) > 80
@@ -195,6 +197,7 @@ def test_the_drug_does_not_tell_whether_weight_comes_back() -> None:
     assert abs(shares[0] - shares[1]) < 4 * (0.25 / 1500 * 2) ** 0.5
 
 
+@pytest.mark.slow
 def test_what_comes_back_ends_near_the_weight_it_began_with() -> None:
     above = []
     for case in drawn(replace(JOB, items=600)):
@@ -206,6 +209,7 @@ def test_what_comes_back_ends_near_the_weight_it_began_with() -> None:
     assert max(above) < 0.1 and sum(each > 0.05 for each in above) < 0.5 * len(above)
 
 
+@pytest.mark.slow
 def test_no_body_mass_index_and_no_height_piles_up_at_a_limit() -> None:
     facts = [case.facts for case in drawn(replace(JOB, items=800))]
     for obese in (True, False):

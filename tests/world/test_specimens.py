@@ -91,6 +91,7 @@ def test_a_fault_of_nobody_touches_nothing():
         assert not moved(pair, "potassium") and pair[1].faults == ()
 
 
+@pytest.mark.slow
 def test_every_moved_result_has_its_fault_and_every_fault_its_result():
     for i in range(25):
         pair = tuple(observe(person(i), LEVELS, has_specimens=has) for has in (False, True))
@@ -113,6 +114,7 @@ def test_a_calculated_result_is_told_as_touched_without_a_size_of_its_own():
     assert all((fault.size is None) == (fault.series == "egfr") for fault in faults if fault.series in ("egfr", "creatinine"))
 
 
+@pytest.mark.slow
 def test_a_fault_on_its_way_to_the_chart_is_noticed_in_its_share_and_only_where_a_laboratory_would():
     comments = []
     for i in range(35):
@@ -148,6 +150,7 @@ def test_a_draw_that_is_not_fasting_reports_nothing_that_is_measured_fasting_onl
     assert kept > 20
 
 
+@pytest.mark.slow
 def test_ldl_of_a_draw_that_is_not_fasting_falls_by_what_its_row_says():
     """Printed LDL follows from cholesterol and triglycerides, whose rows must therefore agree with its own."""
     low, high = (getattr(KNOWLEDGE.factor_effects["non_fasting__ldl_c"], end) for end in ("low", "high"))

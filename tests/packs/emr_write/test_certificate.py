@@ -67,6 +67,7 @@ def test_two_faults_at_once_are_never_a_right_write():
 # --- what is counted ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_six_cases_in_fifty_variants_on_two_stores_earn_nothing_and_the_control_everything():
     counts = count_trials(draw_published("1"), judge_with_checker(record_system())).tallies
     wrong, right = counts[PUBLISHED_WRONG], counts[PUBLISHED_RIGHT]
@@ -146,6 +147,7 @@ def test_the_commitment_stands_on_disk_before_the_first_trial_is_drawn(tmp_path)
         certify_checker(tmp_path, SMALL, read_seed("5", None), knowledge(), advance=stop)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_is_run_again_on_its_seed_and_two_at_once_are_not(tmp_path):
     class Killed(BaseException):
         pass

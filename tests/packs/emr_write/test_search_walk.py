@@ -45,6 +45,7 @@ def test_no_longer_wrong_sequence_is_paid_and_no_right_one_refused(name, most, e
     check_walk(name, most, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "most"), [("whole_frame", 2), ("one_to_one_rows", 2), ("clean_history", 2), ("identity_by_key", 1), ("no_extra_elements", 1)]
 )
