@@ -27,6 +27,7 @@ from clinworld.world.history_places import DAYS_A_YEAR, LABELS, PLACES, OldRecor
 from clinworld.world.levels import draw_first_levels, load_first_levels
 from clinworld.world.monitoring import list_watched
 from clinworld.world.observe_streams import reflect
+from clinworld.world.visits import draw_first_weekday, hold_on_workdays
 
 _DIAGNOSED, _DIAGNOSIS_DRAWS = "diagnosed", 5  # draws: twice since when, twice where within limits, place
 _RENAL, _FILTRATION = "creatinine", "egfr"
@@ -207,7 +208,7 @@ def _first_licensed(record: OldRecord, conditions: Sequence[str], knowledge: Kno
 
 
 def draw_past_visits(premise: Premise, diagnosed: Mapping[str, Diagnosis], knowledge: Knowledge, rng: Rng) -> NDArray[np.int64]:
-    """Visit days before day 0, ascending. Visits are counted back from day 0, so a longer record moves none of them.
+    """Visit days before day 0, ascending and none at a weekend. Visits are counted back from day 0, so a longer record moves none of them.
 
     The more is diagnosed by then and the older the patient, the shorter the time between two; before the first diagnosis it is longest.
     """
@@ -224,7 +225,7 @@ def draw_past_visits(premise: Premise, diagnosed: Mapping[str, Diagnosis], knowl
     for _ in diagnosed:
         factors.append(factors[-1] * numbers.gap_per_condition)
     known = sorted(when for when, _ in diagnosed.values())
-    day, visits = 0.0, []
+    day, visits = 0.0, list[float]()
     n = len(known)
     for gap in gaps.tolist():
         while n and known[n - 1] > day:
@@ -232,8 +233,10 @@ def draw_past_visits(premise: Premise, diagnosed: Mapping[str, Diagnosis], knowl
         day -= gap * (factors[n - 1] if n else undiagnosed)
         if day < first:
             break
-        visits.append(int(day) - 1)
-    return np.array(visits[::-1], dtype=np.int64)
+        visits.append(day)
+    reals = np.array(visits[::-1], dtype=np.float64)
+    whole = np.floor(reals)
+    return hold_on_workdays(whole.astype(np.int64), reals - whole, draw_first_weekday(premise.case_id, rng))
 
 
 def _hold_on_a_visit(day: int, visits: Sequence[int]) -> int:

@@ -12,6 +12,8 @@ from clinworld.schema.course import Course
 from clinworld.schema.premise import Premise
 from clinworld.world.observe_streams import reflect
 
+_FRIDAY, _SATURDAY = 4, 5
+
 
 class _Routine(NamedTuple):
     # Gaps between routine visits, on the logarithm of days.
@@ -29,43 +31,64 @@ def _load_routine(knowledge: Knowledge) -> _Routine:
     return _Routine(least, low, high, median, knowledge.parameter("visit_gap_log_sd"))
 
 
+def draw_first_weekday(case_id: str, rng: Rng) -> int:
+    """The weekday (0 = Monday) of day 0, on which the patient is seen: Monday to Friday."""
+    return rng.at(case_id, "calendar", "weekday").whole(0, _FRIDAY)
+
+
 def draw_weekdays(premise: Premise, rng: Rng) -> NDArray[np.int64]:
     """The weekday (0 = Monday) of every day of the course; which weekday day 0 is differs between cases."""
-    first = rng.at(premise.case_id, "calendar", "weekday").whole(0, 6)
-    return (first + np.arange(premise.course_end_day + 1)) % 7
+    return (draw_first_weekday(premise.case_id, rng) + np.arange(premise.course_end_day + 1)) % 7
+
+
+def hold_on_workdays(days: NDArray[np.int64], place: NDArray[np.float64], first_weekday: int) -> NDArray[np.int64]:
+    """The days; instead of a Saturday a working day of the week before it, instead of a Sunday one of the week after it.
+
+    `place`, in [0, 1), says which of the five, so that no weekday has more visits than another. `first_weekday` is that of day 0.
+
+    >>> hold_on_workdays(np.array([4, 5, 5, 6, 6, 7]), np.array([0.9, 0.0, 0.9, 0.0, 0.9, 0.9]), 0).tolist()
+    [4, 0, 4, 7, 11, 7]
+    """
+    weekdays, later = (first_weekday + days) % 7, (5 * place).astype(np.int64)
+    return np.where(weekdays <= _FRIDAY, days, np.where(weekdays == _SATURDAY, days - 5, days + 1) + later)
 
 
 def draw_clinic_days(premise: Premise, last_day: int, knowledge: Knowledge, rng: Rng) -> NDArray[np.int64]:
-    """Days of clinic weighings up to `last_day`: day 0, then the days of the plan, each some days early or late."""
+    """Days of clinic weighings up to `last_day`: day 0, then the days of the plan, each some days early or late and none at a weekend."""
     step, jitter = int(knowledge.parameter("weight_clinic_days")), int(knowledge.parameter("weight_clinic_jitter_days"))
     planned = np.arange(1, (last_day + jitter) // step + 1)
-    late = (rng.at(premise.case_id, "weight", "clinic_days").uniform(len(planned)) * (2 * jitter + 1)).astype(np.int64)
+    window = step * planned[:, None] + np.arange(-jitter, jitter + 1)
+    is_open = (draw_first_weekday(premise.case_id, rng) + window) % 7 <= _FRIDAY
+    # Each open day of the window is as likely as another.
+    drawn = (rng.at(premise.case_id, "weight", "clinic_days").uniform(len(planned)) * is_open.sum(axis=1)).astype(np.int64)
     days = np.zeros(len(planned) + 1, dtype=np.int64)
-    np.add(step * planned, late - jitter, out=days[1:])
+    days[1:] = window[is_open & (is_open.cumsum(axis=1) == drawn[:, None] + 1)]
     return days[days <= last_day]
 
 
 def draw_visits(premise: Premise, course: Course, knowledge: Knowledge, rng: Rng) -> NDArray[np.int64]:
     """Visit days, ascending: day 0, routine visits, visits after dose changes and symptoms, and the end of the course.
 
-    A routine visit is held on the nearest day of a clinic weighing.
+    A routine visit is held on the nearest day of a clinic weighing. Nobody is seen at a weekend, not at the end of the course either.
 
     At most one visit falls into a week, so a visit is known by its week and one more moves no other. At least one lies after day 0
     and up to the index day.
     """
-    end, index_day = premise.course_end_day, premise.index_day
+    end, index_day, first = premise.course_end_day, premise.index_day, draw_first_weekday(premise.case_id, rng)
     by_slot: dict[int, int] = {}
     slot_days = int(knowledge.parameter("visit_slot_days"))
     changes = [day for day, _ in course.dose_changes[1:]]
     symptoms = [symptom.day for symptom in premise.symptoms]
     days = [0, *_routine(premise, knowledge, rng), *_follow_ups(premise, "dose", changes, knowledge, rng)]
-    days += [*_follow_ups(premise, "symptom", symptoms, knowledge, rng), end]
+    days += _follow_ups(premise, "symptom", symptoms, knowledge, rng)
+    days += [end] if (first + end) % 7 <= _FRIDAY else []
     for day in days:
         if day <= end:
             by_slot.setdefault(day // slot_days, day)
     if not any(0 < day <= index_day for day in by_slot.values()):
         most = min(int(knowledge.parameter("visit_review_days")), index_day - slot_days)
         day = index_day - rng.at(premise.case_id, "visits", "review").whole(0, most)
+        day -= max((first + day) % 7 - _FRIDAY, 0)
         by_slot[day // slot_days] = day
     return np.array(sorted(by_slot.values()))
 
@@ -83,9 +106,11 @@ def _routine(premise: Premise, knowledge: Knowledge, rng: Rng) -> list[int]:
 
 
 def _follow_ups(premise: Premise, why: str, days: list[int], knowledge: Knowledge, rng: Rng) -> list[int]:
-    """Visits that a share of the events on `days` leads to, each 1 day later at the earliest."""
+    """Visits that a share of the events on `days` leads to, each 1 day later at the earliest and after a weekend instead of on it."""
     if not days:
         return []
+    first = draw_first_weekday(premise.case_id, rng)
     drawn = rng.at(premise.case_id, "visits", why).uniform(2 * max(days) + 2).reshape(-1, 2)[days].tolist()
     p, most = knowledge.parameter(f"visit_{why}_p"), knowledge.parameter(f"visit_{why}_days")
-    return [day + 1 + int(delay * most) for day, (chance, delay) in zip(days, drawn, strict=True) if chance < p]
+    planned = [day + 1 + int(delay * most) for day, (chance, delay) in zip(days, drawn, strict=True) if chance < p]
+    return [day if (weekday := (first + day) % 7) <= _FRIDAY else day + 7 - weekday for day in planned]
