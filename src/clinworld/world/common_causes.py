@@ -47,7 +47,7 @@ class Mixture:
         return Mixture(self.needed, tuple((normals[at], weights[at]) for normals, weights in self.passes))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def load_mixture(knowledge: Knowledge, level: Literal["between", "within"], items: tuple[str, ...], sex: str) -> Mixture:
     """The mixture for some items. One that the table does not know is all its own."""
     weights = load_weights(knowledge, level, sex)

@@ -77,7 +77,11 @@ def load_followed(
     written = _list_written(knowledge, telling)
     names = _list_followed(knowledge, written, devices, _list_moved(knowledge, drug), items)
     first = load_first_levels(knowledge, telling, names, sex, age_years)
-    return Followed(first, *_load_moving(knowledge, names, written, drug, DIABETES in conditions))
+    has_diabetes = DIABETES in conditions
+    moves = _list_moving(knowledge, drug, has_diabetes)
+    moving = [i for i, name in enumerate(names) if name in moves]
+    motion = _load_motion(knowledge, tuple(names[i] for i in moving), written, drug, has_diabetes)
+    return Followed(first, np.array(moving, dtype=np.int64), motion)
 
 
 def load_first_levels(knowledge: Knowledge, conditions: tuple[str, ...], names: tuple[str, ...], sex: str, age_years: float) -> FirstLevels:
@@ -149,17 +153,21 @@ def _row_of(item: str, knowledge: Knowledge) -> Analyte | Stream:
     return knowledge.analytes[item] if item in knowledge.analytes else knowledge.streams[item]
 
 
+@lru_cache(maxsize=1024)
+def _list_moving(knowledge: Knowledge, drug: str, has_diabetes: bool) -> frozenset[str]:
+    """The items that move in someone on a drug: with weight, or because the drug moves them itself."""
+    names = (*knowledge.analytes, *knowledge.streams)
+    table = load_drug_table(knowledge, drug, names, has_diabetes)
+    responds = (np.any(table.own != 0.0, axis=1) | np.any(table.percent != 0.0, axis=1)).tolist()
+    return frozenset(name for name, is_so in zip(names, responds, strict=True) if is_so or _row_of(name, knowledge).per_kg)
+
+
 @lru_cache(maxsize=2048)
-def _load_moving(
-    knowledge: Knowledge, names: tuple[str, ...], written: tuple[str, ...], drug: str, has_diabetes: bool
-) -> tuple[NDArray[np.int64], Motion]:
-    """(places of the items that move, what moves them) in someone on a drug."""
-    rows, table = [_row_of(name, knowledge) for name in names], load_drug_table(knowledge, drug, names, has_diabetes)
-    responds = np.any(table.own != 0.0, axis=1) | np.any(table.percent != 0.0, axis=1)
-    moving = np.array([i for i, row in enumerate(rows) if responds[i] or row.per_kg], dtype=np.int64)
-    moved = [rows[i] for i in moving]
-    is_shift = [_is_shift(row, written) for row in moved]
-    return moving, load_motion(moved, is_shift, table.pick(moving), knowledge.drugs[drug], knowledge)
+def _load_motion(knowledge: Knowledge, moved: tuple[str, ...], written: tuple[str, ...], drug: str, has_diabetes: bool) -> Motion:
+    """What moves some moving items in someone on a drug."""
+    rows = [_row_of(name, knowledge) for name in moved]
+    is_shift = [_is_shift(row, written) for row in rows]
+    return load_motion(rows, is_shift, load_drug_table(knowledge, drug, moved, has_diabetes), knowledge.drugs[drug], knowledge)
 
 
 @lru_cache(maxsize=16384)
