@@ -262,7 +262,7 @@ def _draw_lines(
         if not moves_levels(line, frame, has_diabetes, knowledge):
             return True
         untreated = remove_drugs(day_zero.level, [*others, line], frame, has_diabetes, knowledge)
-        return bool((untreated <= np.maximum(frame.items.most, day_zero.level)).all())
+        return bool((untreated <= np.maximum(frame.most, day_zero.level)).all())
 
     barring, control = _find_barring_levels(premise, frame, day_zero, knowledge), find_control(premise, tuple(diagnosed), knowledge, rng)
     patient = Patient(barring, control, states, spoken_against, may_last)
