@@ -154,7 +154,7 @@ def list_slots(
     places = wanted.nonzero()[0]
     keys = _mix_keys(pool, np.concatenate(words), places)
     months = derive_months(first_day_of_year, [day for each in days for day in each])
-    keys[pool.is_out_of_season[(months - 1)[:, None], places]] = np.inf
+    np.copyto(keys, np.inf, where=pool.is_out_of_season[:, places][months - 1])
     ends = accumulate(len(each) for each in words)
     return [Slots(len(each), wanted, places, on, keys[end - len(each) : end]) for each, on, end in zip(words, days, ends, strict=True)]
 
@@ -199,11 +199,11 @@ class EventDraw:
         used_topics = {topics[row] for row in self.used}
         chosen: list[int] = []
         # Mostly the row with the lowest key of all is free; only where it is not are the free ones looked at.
-        lowest, n_open = places[slots.keys.argmin(axis=1)].tolist(), np.isfinite(slots.keys).sum(axis=1).tolist()
-        for slot, (row, day) in enumerate(zip(lowest, slots.days, strict=True)):
-            is_taken = row in self.used or topics[row] in used_topics or row in self.avoided or not n_open[slot]
+        lowest, keys = places[slots.keys.argmin(axis=1)].tolist(), slots.keys.min(axis=1).tolist()
+        for slot, (row, key, day) in enumerate(zip(lowest, keys, slots.days, strict=True)):
+            is_taken = row in self.used or topics[row] in used_topics or row in self.avoided or key == np.inf
             if is_taken or self._check_text(row):
-                ranked = places[slots.keys[slot].argsort(kind="stable")][: n_open[slot]].tolist()
+                ranked = places[slots.keys[slot].argsort(kind="stable")][: np.isfinite(slots.keys[slot]).sum()].tolist()
                 row = self._draw_slot(self._rank_free(ranked, day, used_topics), n, slots.wanted)
             self.used.setdefault(row, []).append(day)
             used_topics.add(topics[row])

@@ -72,11 +72,12 @@ class PastFrame(NamedTuple):
 
 
 class DayZero(NamedTuple):
-    """Levels on day 0 [item, 1]: what is documented makes them, what they would be without any condition, and the factor that the
-    condition which shows itself in the course adds (None: nothing)."""
+    """Levels on day 0 [item, 1]: what is documented makes them, what they would be without any condition, how many SD above the mean of
+    its first level each lies, and the factor that the condition which shows itself in the course adds (None: nothing)."""
 
     level: Reals
     usual: Reals
+    place: Reals
     shown: Reals | None
 
 
@@ -182,7 +183,7 @@ def find_day_zero(premise: Premise, course: Course, frame: PastFrame, knowledge:
     """The levels the course starts from, and those the same person would have without the conditions."""
     names, first, usual = frame.items.names, frame.first, frame.usual
     if not names:
-        return DayZero(np.zeros((0, 1)), np.zeros((0, 1)), None)
+        return DayZero(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros((0, 1)), None)
     level = _column([float(course.levels[name][0]) for name in names])
     # Where no condition acts by a finding, the course starts from the first level itself.
     began = level
@@ -203,7 +204,7 @@ def find_day_zero(premise: Premise, course: Course, frame: PastFrame, knowledge:
         pushed = push_levels({name: (began[i], False) for i, name in enumerate(names)}, alone, knowledge, rng)
         documented = np.array([pushed.get(name, began[i]) for i, name in enumerate(names)])
         shown = level / documented
-    return DayZero(documented, np.where(frame.mover[:, None] == _NONE, documented, usually), shown)
+    return DayZero(documented, np.where(frame.mover[:, None] == _NONE, documented, usually), place, shown)
 
 
 class _Effect(NamedTuple):
@@ -352,7 +353,7 @@ def _apply(line: Line, effect: _Effect, level: Reals, visits: Reals) -> None:
     days = [day for day, _ in line.steps]
     # By step of the dose, then by visit: the first dose also stands for the visits before it, when no part of it acts.
     rungs = effect.doses.searchsorted([dose for _, dose in line.steps])
-    at = rungs[np.searchsorted(days[1:], visits, side="right")] if len(days) > 1 else rungs
+    at = rungs[np.array(days[1:], dtype=np.float64).searchsorted(visits, side="right")] if len(days) > 1 else rungs
     until = visits if line.last_day is None else np.minimum(visits, line.last_day)
     part = 1.0 - np.exp2(-np.maximum(until - days[0], 0.0) / effect.half_time_days)
     if line.last_day is not None:
