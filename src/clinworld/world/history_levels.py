@@ -189,10 +189,10 @@ def find_day_zero(premise: Premise, course: Course, frame: PastFrame, knowledge:
     began = level
     is_shown = premise.presenting is not None
     if is_shown or frame.pushed:
-        rows, part = (slice(None), first) if is_shown else (frame.pushed, first.pick(frame.pushed))
+        rows = slice(None) if is_shown else frame.pushed
         bmi = find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge)
         began = level.copy()
-        began[rows] = draw_first_levels(premise.case_id, part, bmi, rng)
+        began[rows] = draw_first_levels(premise.case_id, first, bmi, rng)[rows]
     on_scale = np.where(first.is_log[:, None], np.log(began), began)
     place = (on_scale - first.mean) / np.maximum(first.sd, _TINY)
     usually = _in_unit(np.minimum(np.maximum(usual.mean + usual.sd * place, usual.low), usual.high), usual.is_log)

@@ -29,7 +29,7 @@ LABELS = Path(__file__).with_name("history_labels.csv")
 PLACES = ("primary_care_record", "hospital_record", "previous_clinic_record", "patient_papers")
 DAYS_A_YEAR = 365
 _REMARK = "remark_"
-_OF_CONDITION, _AGAINST_DRUGS, _INACTIVE = range(3)  # kinds of events
+_OF_CONDITION, _AGAINST_DRUGS, _INACTIVE = range(3)  # kinds of events: decisive for a condition, against drugs, in nothing
 _LEAST_RATE = 1e-9  # of a row that never comes up by itself
 _SLOT = 4  # draws of one slot: day, place, length, and which of several remarks of that length
 
@@ -146,7 +146,7 @@ def _find_fitting(premise: Premise, room: tuple[int, int], knowledge: Knowledge)
     conditions = (premise.patient.disease, *premise.patient.comorbidities)
     presenting = premise.presenting.condition if premise.presenting else ""
     table = _load_table(knowledge)
-    fits = _list_possible(knowledge, premise.drug, premise.patient.sex) & table.speaks_for(presenting)
+    fits = _list_possible(knowledge, premise.drug, premise.patient.sex) & _find_speaking(knowledge, presenting)
     # The whole room must fit, or the ages of a row would shift its days.
     fits &= (table.age_low <= age_at(premise.patient, room[0])) & (age_at(premise.patient, room[1]) <= table.age_high)
     is_treated = ~table.needs_treated
@@ -189,18 +189,12 @@ def _clashes(row: OldEvent, chosen: Sequence[OldEvent], knowledge: Knowledge) ->
 
 
 class _Table(NamedTuple):
-    # Every old event, and by row: its kind (decisive for a condition, against drugs, inactive), its ages, the condition it speaks for, and
-    # whether a documented condition must be treated with what it names.
+    # Every old event, and by row: its kind, its ages, and whether a documented condition must be treated with what it names.
     rows: tuple[OldEvent, ...]
     kinds: NDArray[np.int64]
     age_low: NDArray[np.float64]
     age_high: NDArray[np.float64]
-    conditions: NDArray[np.str_]
     needs_treated: Flags
-
-    def speaks_for(self, presenting: str) -> Flags:
-        """The rows that speak for no condition or for that one."""
-        return np.asarray((self.kinds != _OF_CONDITION) | (self.conditions == presenting))
 
 
 @lru_cache(maxsize=8)
@@ -211,7 +205,6 @@ def _load_table(knowledge: Knowledge) -> _Table:
         kinds=np.array([_OF_CONDITION if row.condition else _AGAINST_DRUGS if row.drugs else _INACTIVE for row in rows]),
         age_low=np.array([-np.inf if row.age_low is None else row.age_low for row in rows]),
         age_high=np.array([np.inf if row.age_high is None else row.age_high for row in rows]),
-        conditions=np.array([row.condition for row in rows], dtype=np.str_),
         needs_treated=np.array([bool(row.taken or (row.drugs and not row.condition)) for row in rows], dtype=np.bool_),
     )
 
@@ -221,6 +214,12 @@ def _list_possible(knowledge: Knowledge, drug: str, sex: str) -> Flags:
     """The old events someone given the drug can have, all else aside."""
     rows = knowledge.past_events.values()
     return np.array([row.sex in ("", sex) and _leaves_the_drug(row, drug, knowledge) for row in rows], dtype=np.bool_)
+
+
+@lru_cache(maxsize=512)
+def _find_speaking(knowledge: Knowledge, presenting: str) -> Flags:
+    """The rows that speak for no condition or for the presenting one."""
+    return np.array([row.condition in ("", presenting) for row in knowledge.past_events.values()], dtype=np.bool_)
 
 
 @lru_cache(maxsize=512)

@@ -117,10 +117,11 @@ def _recurs(when: Predicate) -> bool:
 def find_due(visits: Days, spans: Sequence[Span], age_years: float, knowledge: Knowledge) -> Flags:
     """On which visits something watched is measured: on the first within a span, and again when the shortest time in force is over."""
     share = knowledge.parameter("lab_watch_due_share")
+    first = min((each.first_day for each in spans), default=np.inf)
     soonest, last = share * min((each.watch.every_days for each in spans), default=0), -np.inf
     due = np.zeros(len(visits), dtype=np.bool_)
     for i, day in enumerate(visits.tolist()):
-        if day - last < soonest:
+        if day < first or day - last < soonest:
             continue
         every = min((each.watch.every_days for each in spans if _is_in_force(each, day, age_years)), default=None)
         if every is not None and day - last >= share * every:
