@@ -22,9 +22,10 @@ class LazyFiles(Mapping[str, Row], Generic[Row]):
         self._found: dict[str, tuple[str, ...]] = {}
 
     def __getitem__(self, name: str) -> Row:
-        if name not in self._rows:
-            self._rows[name] = self._read(self._paths[name])
-        return self._rows[name]
+        row = self._rows.get(name)
+        if row is None:
+            row = self._rows[name] = self._read(self._paths[name])
+        return row
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._ids)

@@ -57,18 +57,15 @@ MOST_ADDED = 10_000  # twice the rows of the package
 _TABLE_FILES = tuple(shape.file for shape in TABLES.values())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Knowledge:
     """Every knowledge row, by kind and id. Tables are parsed when first read, and reading raises KnowledgeError for a wrong row.
 
-    `folders` are searched in order; the first is the package's own.
+    `folders` are searched in order; the first is the package's own. What is kept about one is not about another with the same folders,
+    whose files may have changed since.
     """
 
     folders: tuple[Path, ...] = field(default=(HERE,))
-
-    def __hash__(self) -> int:
-        # Asked for at every look into what is kept about knowledge, of which a process seldom holds two; paths take long to hash.
-        return len(self.folders)
 
     @cached_property
     def sources(self) -> Mapping[str, Source]:

@@ -114,8 +114,12 @@ class _Draws:
 
     def first_within(self, name: str, value: Callable[[float], float], low: float, high: float) -> float:
         """The value of the first of some normals that lies within limits, so that none piles up at one; the nearer limit if none does."""
-        values = [value(normal) for normal in self.rng.at(self.case_id, "draw", name).normal(_TRIES).tolist()]
-        return next((each for each in values if low <= each <= high), min(max(values[0], low), high))
+        series = self.rng.at(self.case_id, "draw", name)
+        for index in range(_TRIES):
+            tried = value(series.gauss(index))
+            if low <= tried <= high:
+                return tried
+        return min(max(value(series.gauss()), low), high)
 
     def choose(self, kind: str, options: tuple[str, ...] | None = None) -> str:
         """One id by weight, among `options` when given; by the weights of followed patients where the kind has such."""

@@ -25,6 +25,7 @@ AREA = "people"
 BAND_YEARS = 5
 CHRONIC = ("weeks", "months", "years")
 CALM = ("routine", "soon")
+_FINALISER = np.array([(30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)], dtype=np.uint64)  # (shift, factor)
 _OBESITY, _BMI = "obesity", "bmi"
 _MOVED = ("weight", "adherence", "evidence")  # roles of streams that a case's course decides
 
@@ -150,9 +151,10 @@ def _list_candidates(knowledge: Knowledge, person: Person) -> _Candidates:
 def mix_words(word: Words, marks: Words) -> Words:
     """A word for each mark: independent draws made of one, by the finaliser of splitmix64."""
     mixed = word ^ marks
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+    for shift, factor in _FINALISER:
+        mixed ^= mixed >> shift
+        mixed *= factor
+    return mixed
 
 
 @lru_cache(maxsize=8)

@@ -17,6 +17,7 @@ from clinworld.knowledge.rows import Drug, DrugEffect
 from clinworld.schema.course import Reals
 
 DIABETES, WEIGHT, HBA1C = "type_2_diabetes", "weight", "hba1c"
+_PER_HBA1C = "levels_per_hba1c_"  # then the item that follows what HbA1c follows
 POPULATIONS = {True: "t2d", False: "obesity"}  # the trial population a patient is read from, by having diabetes
 
 
@@ -67,10 +68,18 @@ class _Effect(NamedTuple):
     shrinks: float
 
 
+@lru_cache(maxsize=256)
+def list_responding(knowledge: Knowledge, drug_id: str) -> tuple[str, ...]:
+    """The analytes that a drug has an effect on, in table order."""
+    said = {effect.item for effect in knowledge.drugs[drug_id].effects}
+    follows = [name for name in knowledge.analytes if f"{_PER_HBA1C}{name}" in knowledge.parameters] if HBA1C in said else []
+    return tuple(name for name in knowledge.analytes if name in said or name in follows)
+
+
 @lru_cache(maxsize=16384)
 def _load_effect(knowledge: Knowledge, drug_id: str, item: str, has_diabetes: bool) -> _Effect:
     drug, doses = knowledge.drugs[drug_id], _list_doses(knowledge, drug_id)
-    rows, factor, name = _find_effects(drug, item, has_diabetes), 1.0, f"levels_per_hba1c_{item}"
+    rows, factor, name = _find_effects(drug, item, has_diabetes), 1.0, f"{_PER_HBA1C}{item}"
     if not rows and name in knowledge.parameters:  # glucose sensors follow what HbA1c follows
         rows, factor = _find_effects(drug, HBA1C, has_diabetes), knowledge.parameter(name)
     return _Effect(

@@ -134,8 +134,8 @@ def count_denied(pool: EventPool, axes: Iterable[str]) -> int:
 
 
 class Slots(NamedTuple):
-    """Slots to fill from the rows flagged in `wanted`, which stand at `places`: the day of each slot, and the key of each row in it
-    [slot, place], infinite where the row is out of season.
+    """Slots to fill from the rows flagged in `wanted`, which stand at `places`: the day of each slot, the key of each row in it
+    [slot, place], infinite where the row is out of season, and how many rows are in season.
 
     `declared` counts the slots that were asked for, those left out too.
     """
@@ -145,6 +145,7 @@ class Slots(NamedTuple):
     places: NDArray[np.int64]
     days: Sequence[int]
     keys: NDArray[np.float64]
+    n_open: Sequence[int]
 
 
 def list_slots(
@@ -153,10 +154,12 @@ def list_slots(
     """For each series of words a slot a word, on the days given, with keys for the rows flagged in `wanted`; all worked out at once."""
     places = wanted.nonzero()[0]
     keys = _mix_keys(pool, np.concatenate(words), places)
-    months = derive_months(first_day_of_year, [day for each in days for day in each])
-    keys[pool.is_out_of_season[(months - 1)[:, None], places]] = np.inf
-    ends = accumulate(len(each) for each in words)
-    return [Slots(len(each), wanted, places, on, keys[end - len(each) : end]) for each, on, end in zip(words, days, ends, strict=True)]
+    at = derive_months(first_day_of_year, [day for each in days for day in each]) - 1
+    is_closed = pool.is_out_of_season[:, places]
+    np.copyto(keys, np.inf, where=is_closed[at])
+    n_open = (~is_closed).sum(axis=1)[at].tolist()
+    spans = [slice(end - len(each), end) for each, end in zip(words, accumulate(map(len, words)), strict=True)]
+    return [Slots(len(on), wanted, places, on, keys[span], n_open[span]) for on, span in zip(days, spans, strict=True)]
 
 
 @dataclass(slots=True)
@@ -199,11 +202,11 @@ class EventDraw:
         used_topics = {topics[row] for row in self.used}
         chosen: list[int] = []
         # Mostly the row with the lowest key of all is free; only where it is not are the free ones looked at.
-        lowest, n_open = places[slots.keys.argmin(axis=1)].tolist(), np.isfinite(slots.keys).sum(axis=1).tolist()
-        for slot, (row, day) in enumerate(zip(lowest, slots.days, strict=True)):
-            is_taken = row in self.used or topics[row] in used_topics or row in self.avoided or not n_open[slot]
+        lowest = places[slots.keys.argmin(axis=1)].tolist()
+        for slot, (row, n_open, day) in enumerate(zip(lowest, slots.n_open, slots.days, strict=True)):
+            is_taken = row in self.used or topics[row] in used_topics or row in self.avoided or not n_open
             if is_taken or self._check_text(row):
-                ranked = places[slots.keys[slot].argsort(kind="stable")][: n_open[slot]].tolist()
+                ranked = places[slots.keys[slot].argsort(kind="stable")[:n_open]].tolist()
                 row = self._draw_slot(self._rank_free(ranked, day, used_topics), n, slots.wanted)
             self.used.setdefault(row, []).append(day)
             used_topics.add(topics[row])

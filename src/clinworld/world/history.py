@@ -6,6 +6,7 @@ Puts the parts together and decides when a patient was seen and when each docume
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ _DIAGNOSED, _DIAGNOSIS_DRAWS = "diagnosed", 5  # draws: twice since when, twice 
 _RENAL, _FILTRATION = "creatinine", "egfr"
 _AFTER = ("history_after.", "background.needs.")  # rows that name a condition and the one it comes only with
 _TINY = 1e-9
+_NOWHERE: Mapping[str, float] = MappingProxyType({})
 
 
 def draw_history(premise: Premise, knowledge: Knowledge, rng: Rng, *, course: Course | None = None) -> History:
@@ -265,26 +267,36 @@ def _draw_lines(
         if not moves_levels(line, frame, has_diabetes, knowledge):
             return True
         untreated = remove_drugs(day_zero.level, [*others, line], frame, has_diabetes, knowledge)
-        return bool((untreated <= np.maximum(frame.items.most, day_zero.level)).all())
+        return bool((untreated <= np.maximum(frame.most, day_zero.level)).all())
 
-    barring, control = _find_barring_levels(premise, frame, day_zero, knowledge), find_control(premise, tuple(diagnosed), knowledge, rng)
-    patient = Patient(barring, control, states, spoken_against, may_last)
+    placed = dict(zip(frame.items.names, day_zero.place[:, 0].tolist(), strict=True))
+    control = find_control(premise, tuple(diagnosed), knowledge, rng, placed=placed)
+    patient = Patient(_find_barring_levels(premise, frame, day_zero, knowledge), control, states, spoken_against, may_last)
     return draw_past_lines(premise, moments, ended, patient, knowledge, rng)
 
 
-def find_control(premise: Premise, conditions: tuple[str, ...], knowledge: Knowledge, rng: Rng) -> dict[str, float]:
+def find_control(
+    premise: Premise, conditions: tuple[str, ...], knowledge: Knowledge, rng: Rng, *, placed: Mapping[str, float] = _NOWHERE
+) -> dict[str, float]:
     """How far to the side to which drugs move it the level lies by which each condition is treated, in SD, on day 0.
 
-    It is the level that the documented conditions make, so it tells nothing of one that shows itself.
+    It is the level that the documented conditions make, so it tells nothing of one that shows itself. `placed` says of some items how far
+    above its mean each lies, so that these need not be drawn.
     """
     treated, items = _list_treated_by(knowledge, conditions)
+    place = {**placed, **_place_first_levels(premise, conditions, tuple(item for item in items if item not in placed), knowledge, rng)}
+    return {name: each.sign * place[each.item] for name, each in treated.items()}
+
+
+def _place_first_levels(
+    premise: Premise, conditions: tuple[str, ...], items: tuple[str, ...], knowledge: Knowledge, rng: Rng
+) -> dict[str, float]:
     if not items:
         return {}
     first = load_first_levels(knowledge, conditions, items, premise.patient.sex, age_at(premise.patient, 0))
     level = draw_first_levels(premise.case_id, first, find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge), rng)
     on_scale = np.where(first.is_log[:, None], np.log(np.maximum(level, _TINY)), level)
-    place = dict(zip(items, ((on_scale - first.mean) / np.maximum(first.sd, _TINY))[:, 0].tolist(), strict=True))
-    return {name: each.sign * place[each.item] for name, each in treated.items()}
+    return dict(zip(items, ((on_scale - first.mean) / np.maximum(first.sd, _TINY))[:, 0].tolist(), strict=True))
 
 
 @lru_cache(maxsize=4096)

@@ -88,9 +88,9 @@ def do_clash(knowledge: Knowledge, one: str, two: str) -> bool:
     return any(rule.kind == "avoid" and (rule.drug == y.id or rule.drug_class == y.drug_class) for x, y in pairs for rule in x.interactions)
 
 
-@lru_cache(maxsize=8192)
-def _list_clashing(knowledge: Knowledge, name: str, others: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(other for other in others if do_clash(knowledge, name, other))
+@lru_cache(maxsize=512)
+def _list_clashing(knowledge: Knowledge, name: str) -> frozenset[str]:
+    return frozenset(other for other in knowledge.drugs if do_clash(knowledge, name, other))
 
 
 class _Licensed(NamedTuple):
@@ -207,7 +207,7 @@ def draw_past_lines(
 
 
 class _Choice(NamedTuple):
-    # The drugs for a condition by name and those of them that may not be given; the places in which the others are used, and the places of
+    # The drugs for a condition by name and the drugs that may not be given; the places in which the others are used, and the places of
     # what is given for other reasons: by records, for conditions before, in the course.
     candidates: Mapping[str, _Licensed]
     clashing: set[str]
@@ -234,7 +234,7 @@ def _find_choice(
     candidates = _list_candidates(knowledge, condition, conditions, shown, premise.drug)
     names, clashing = tuple(candidates), set(patient.spoken_against)
     for line in before:
-        clashing |= _list_clashing(knowledge, line.drug.id, names)
+        clashing |= _list_clashing(knowledge, line.drug.id)
     if patient.states or patient.levels:
         margin = knowledge.parameter("history_level_margin")
         clashing |= {name for name in names if _is_forbidden(knowledge.drugs[name], patient, margin)}
@@ -277,7 +277,7 @@ def _draw_for(
         line = _draw_line(drug, condition, u, moments[begun:], [*before, *lines], premise, patient, knowledge)
         if line is not None:
             lines.append(line)
-            choice.clashing.update(_list_clashing(knowledge, drug.id, tuple(choice.candidates)))
+            choice.clashing.update(_list_clashing(knowledge, drug.id))
     return lines
 
 
@@ -293,7 +293,7 @@ def _draw_line(
 ) -> Line | None:
     """A line begun on the first moment; None where it may not last until day 0 and there is no visit at which it could have ended."""
     p_stopped = tilt_chance(knowledge.parameter("history_p_stopped"), -patient.control.get(condition, 0.0), knowledge)
-    if u[4] >= p_stopped and premise.drug not in _list_clashing(knowledge, drug.id, (premise.drug,)):
+    if u[4] >= p_stopped and premise.drug not in _list_clashing(knowledge, drug.id):
         line = climb(drug, condition, moments, None, u[3], premise.start_weight_kg, knowledge)
         # At the highest of its doses at which it may, at least half of the one aimed at: nobody stays on a first dose that does little.
         dose = line.steps[-1][1]

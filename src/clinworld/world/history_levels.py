@@ -18,7 +18,7 @@ from clinworld.schema.course import Course, Reals
 from clinworld.schema.premise import Premise
 from clinworld.world.condition_effects import push_levels
 from clinworld.world.condition_pushes import list_documented
-from clinworld.world.effects import load_drug_table
+from clinworld.world.effects import list_responding, load_drug_table
 from clinworld.world.formulas import find_body_mass_index
 from clinworld.world.history_drugs import Line
 from clinworld.world.level_motion import HALVINGS, WEEK
@@ -33,25 +33,17 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PastItems:
-    """The items of laboratory levels, as columns [item, 1]: where they start with the conditions' written levels, and without any.
+    """The items of laboratory levels and what is the same in everybody, as columns [item, 1].
 
-    `at` is the place of each. Items at `limited` have a diagnostic `limit`, by which a condition `limit_of` is diagnosed. `most` is what a
-    level is without treatment at most.
+    `at` is the place of each. Items at `limited` have a diagnostic `limit`, by which a condition `limit_of` is diagnosed.
     """
 
     names: tuple[str, ...]
-    first: FirstLevels
-    usual: FirstLevels
     at: Mapping[str, int]
-    usual_in_unit: Sequence[float]
-    first_is_log: NDArray[np.bool_]
-    usual_is_log: NDArray[np.bool_]
-    first_sd: Reals
     limited: Rows
     limit_of: tuple[str, ...]
     limit: Reals
     drift_sd: Reals
-    most: Reals
     hard_low: Reals
     hard_high: Reals
 
@@ -59,13 +51,17 @@ class PastItems:
 class PastFrame(NamedTuple):
     """What the past of laboratory levels needs of someone's documented conditions, over items as columns [item, 1].
 
-    `pushed` are the places of items that the conditions move by a finding. `mover` is the place of the condition that moves an item (-1:
-    none), by a written level or, at `by_finding`, by a finding alone; `share` is how much of the departure was there at diagnosis.
+    `first` is where they start with the conditions' written levels, `usual` without any; `most` is what a level is without treatment at
+    most. `pushed` are the places of items that the conditions move by a finding. `mover` is the place of the condition that moves an item
+    (-1: none), by a written level or, at `by_finding`, by a finding alone; `share` is how much of the departure was there at diagnosis.
     `limit_of` is the place of the condition that a diagnostic limit is of, or -1 where that is not documented; at `makes` it is the one
     that moves the item, at `makes_limit`.
     """
 
     items: PastItems
+    first: FirstLevels
+    usual: FirstLevels
+    most: Reals
     pushed: list[int]
     mover: Rows
     by_finding: NDArray[np.bool_]
@@ -76,15 +72,15 @@ class PastFrame(NamedTuple):
 
 
 class DayZero(NamedTuple):
-    """Levels on day 0 [item, 1]: what is documented makes them, what they would be without any condition, and the factor that the
-    condition which shows itself in the course adds (None: nothing)."""
+    """Levels on day 0 [item, 1]: what is documented makes them, what they would be without any condition, how many SD above the mean of
+    its first level each lies, and the factor that the condition which shows itself in the course adds (None: nothing)."""
 
     level: Reals
     usual: Reals
+    place: Reals
     shown: Reals | None
 
 
-@lru_cache(maxsize=4096)
 def load_past_frame(
     knowledge: Knowledge,
     conditions: tuple[str, ...],
@@ -94,7 +90,11 @@ def load_past_frame(
     watched: tuple[str, ...] = (),
 ) -> PastFrame:
     """The frame of a kind of patient; its items are the analytes with a true level, `watched` among them, in table order."""
-    items, shares = _load_items(knowledge, list_telling(knowledge, conditions), devices, sex, age_years, watched), _load_shares(knowledge)
+    items, shares = _load_items(knowledge, _list_items(knowledge, devices, watched)), _load_shares(knowledge)
+    first = usual = load_first_levels(knowledge, (), items.names, sex, age_years)
+    if list_telling(knowledge, conditions):
+        first = load_first_levels(knowledge, conditions, items.names, sex, age_years)
+    usual_in_unit = _in_unit(usual.mean, usual.is_log)[:, 0].tolist()
     mover, by_finding, share = [_NONE] * len(items.names), [False] * len(items.names), [shares[_UNWRITTEN]] * len(items.names)
     # The condition whose written level lies farthest from usual, the first on a tie; else the first with a finding that moves the item.
     for push in reversed(list_documented(knowledge, conditions, sex, age_years)):
@@ -104,12 +104,15 @@ def load_past_frame(
     for place, name in enumerate(conditions):
         for item, mean, trajectory in _list_written(knowledge, name):
             at = items.at.get(item, _NONE)
-            if at != _NONE and (far := abs(mean - items.usual_in_unit[at])) > farthest[at]:
+            if at != _NONE and (far := abs(mean - usual_in_unit[at])) > farthest[at]:
                 mover[at], by_finding[at], share[at], farthest[at] = place, False, shares[trajectory], far
     limit_of = [conditions.index(name) if name in conditions else _NONE for name in items.limit_of]
     is_made = [_NONE != place == mover[at] for at, place in zip(items.limited.tolist(), limit_of, strict=True)]
     return PastFrame(
         items=items,
+        first=first,
+        usual=usual,
+        most=_find_most(knowledge, first, usual),
         pushed=pushed,
         mover=np.array(mover, dtype=np.int64),
         by_finding=np.array(by_finding, dtype=np.bool_)[:, None],
@@ -128,52 +131,39 @@ def _load_shares(knowledge: Knowledge) -> Mapping[str, float]:
 
 
 @lru_cache(maxsize=2048)
-def _load_items(
-    knowledge: Knowledge, conditions: tuple[str, ...], devices: tuple[str, ...], sex: str, age_years: float, watched: tuple[str, ...]
-) -> PastItems:
-    if conditions:
-        items = _load_items(knowledge, (), devices, sex, age_years, watched)
-        first = load_first_levels(knowledge, conditions, items.names, sex, age_years)
-        return replace(
-            items,
-            first=first,
-            first_is_log=first.is_log[:, None],
-            first_sd=np.maximum(first.sd, _TINY),
-            most=_find_most(knowledge, first, items.usual),
-        )
+def _list_items(knowledge: Knowledge, devices: tuple[str, ...], watched: tuple[str, ...]) -> tuple[str, ...]:
     known = {*list_reported_analytes(knowledge, devices), *watched}
-    names = tuple(name for name in knowledge.analytes if name in known)
+    return tuple(name for name in knowledge.analytes if name in known)
+
+
+@lru_cache(maxsize=2048)
+def _load_items(knowledge: Knowledge, names: tuple[str, ...]) -> PastItems:
     rows = [knowledge.analytes[name] for name in names]
-    usual = load_first_levels(knowledge, (), names, sex, age_years)
-    is_log = usual.is_log[:, None]
     between = [knowledge.parameter("history_drift_unknown_pct") if row.cv_between_pct is None else row.cv_between_pct for row in rows]
     return PastItems(
         names=names,
-        first=usual,
-        usual=usual,
         at={name: i for i, name in enumerate(names)},
-        usual_in_unit=_in_unit(usual.mean, is_log)[:, 0].tolist(),
-        first_is_log=is_log,
-        usual_is_log=is_log,
-        first_sd=np.maximum(usual.sd, _TINY),
         limited=np.array([i for i, row in enumerate(rows) if row.diagnostic_high is not None], dtype=np.int64),
         limit_of=tuple(row.diagnostic_of for row in rows if row.diagnostic_high is not None),
         limit=_column([row.diagnostic_high for row in rows if row.diagnostic_high is not None]),
         drift_sd=knowledge.parameter("history_drift_share") / 100 * _column(between),
-        most=_find_most(knowledge, usual, usual),
         hard_low=_column([row.hard_low for row in rows]),
         hard_high=_column([row.hard_high for row in rows]),
     )
 
 
 def _find_most(knowledge: Knowledge, first: FirstLevels, usual: FirstLevels) -> Reals:
-    high = np.maximum(*(_in_unit(each.high, each.is_log[:, None]) for each in (first, usual)))
+    high = _in_unit(usual.high, usual.is_log)
+    if first is not usual:
+        high = np.maximum(_in_unit(first.high, first.is_log), high)
     return np.asarray(knowledge.parameter("history_untreated_room") * high)
 
 
 def _in_unit(values: Reals, is_log: NDArray[np.bool_]) -> Reals:
     # What a skewed analyte has on the log scale, in its unit.
-    return np.where(is_log, np.exp(np.where(is_log, values, 0.0)), values)
+    in_unit = values.copy()
+    in_unit[is_log] = np.exp(values[is_log])
+    return in_unit
 
 
 def _column(values: Sequence[float]) -> Reals:
@@ -191,30 +181,30 @@ def _list_written(knowledge: Knowledge, condition: str) -> tuple[tuple[str, floa
 
 def find_day_zero(premise: Premise, course: Course, frame: PastFrame, knowledge: Knowledge, rng: Rng) -> DayZero:
     """The levels the course starts from, and those the same person would have without the conditions."""
-    items, names = frame.items, frame.items.names
+    names, first, usual = frame.items.names, frame.first, frame.usual
     if not names:
-        return DayZero(np.zeros((0, 1)), np.zeros((0, 1)), None)
+        return DayZero(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros((0, 1)), None)
     level = _column([float(course.levels[name][0]) for name in names])
     # Where no condition acts by a finding, the course starts from the first level itself.
-    first = level
+    began = level
     is_shown = premise.presenting is not None
     if is_shown or frame.pushed:
-        rows, part = (slice(None), items.first) if is_shown else (frame.pushed, items.first.pick(frame.pushed))
+        rows = slice(None) if is_shown else frame.pushed
         bmi = find_body_mass_index(premise.patient, premise.start_weight_kg, knowledge)
-        first = level.copy()
-        first[rows] = draw_first_levels(premise.case_id, part, bmi, rng)
-    on_scale = np.where(items.first_is_log, np.log(first), first)
-    place = (on_scale - items.first.mean) / items.first_sd
-    usual = np.minimum(np.maximum(items.usual.mean + items.usual.sd * place, items.usual.low), items.usual.high)
-    usual = np.where(frame.by_finding, first, _in_unit(usual, items.usual_is_log))
+        began = level.copy()
+        began[rows] = draw_first_levels(premise.case_id, first, bmi, rng)[rows]
+    on_scale = np.where(first.is_log[:, None], np.log(began), began)
+    place = (on_scale - first.mean) / np.maximum(first.sd, _TINY)
+    usually = _in_unit(np.minimum(np.maximum(usual.mean + usual.sd * place, usual.low), usual.high), usual.is_log)
+    usually = np.where(frame.by_finding, began, usually)
     documented, shown = level, None
     if premise.presenting is not None and premise.presenting.onset_day < 0:
         # The same person without what shows itself: pushed by the documented conditions alone, on day 0.
         alone = replace(premise, presenting=None, course_end_day=0)
-        pushed = push_levels({name: (first[i], False) for i, name in enumerate(names)}, alone, knowledge, rng)
-        documented = np.array([pushed.get(name, first[i]) for i, name in enumerate(names)])
+        pushed = push_levels({name: (began[i], False) for i, name in enumerate(names)}, alone, knowledge, rng)
+        documented = np.array([pushed.get(name, began[i]) for i, name in enumerate(names)])
         shown = level / documented
-    return DayZero(documented, np.where(frame.mover[:, None] == _NONE, documented, usual), shown)
+    return DayZero(documented, np.where(frame.mover[:, None] == _NONE, documented, usually), place, shown)
 
 
 class _Effect(NamedTuple):
@@ -232,23 +222,42 @@ class _Effect(NamedTuple):
     is_bounded: bool
 
 
-@lru_cache(maxsize=4096)
-def _load_effect(knowledge: Knowledge, drug: str, names: tuple[str, ...], has_diabetes: bool) -> _Effect:
+@lru_cache(maxsize=1024)
+def _load_moves(knowledge: Knowledge, drug: str, has_diabetes: bool) -> tuple[tuple[str, ...], _Effect]:
+    """The analytes that a drug may move, in table order, and what it does to them."""
+    names = list_responding(knowledge, drug)
     table = load_drug_table(knowledge, drug, names, has_diabetes)
-    rows = np.flatnonzero((table.own != 0.0).any(axis=1) | (table.percent != 0.0).any(axis=1))
-    named = [[names[i] if table.shrinks[i, 0] and f"levels_trial_{names[i]}" in knowledge.parameters else ""] for i in rows]
-    normal = np.array([[knowledge.parameter(f"levels_normal_{name}") if name else 0.0] for [name] in named]).reshape(-1, 1)
-    trial = np.array([[knowledge.parameter(f"levels_trial_{name}") if name else np.inf] for [name] in named]).reshape(-1, 1)
+    bounded = [bool(shrinks) and f"levels_trial_{name}" in knowledge.parameters for name, shrinks in zip(names, table.shrinks, strict=True)]
+    normal = [knowledge.parameter(f"levels_normal_{name}") if is_bounded else 0.0 for name, is_bounded in zip(names, bounded, strict=True)]
+    trial = [knowledge.parameter(f"levels_trial_{name}") if is_bounded else np.inf for name, is_bounded in zip(names, bounded, strict=True)]
     steady = knowledge.drugs[drug].steady_weeks * WEEK / HALVINGS
-    half_times = np.where(np.isnan(table.half_time_days), steady, table.half_time_days)[rows]
-    percent, reach = table.percent[rows], trial - normal
-    flags = bool((percent != 0.0).any()), bool(np.isfinite(reach).any())
-    return _Effect(rows, table.doses, table.own[rows], percent, half_times, normal, reach, *flags)
+    half_times = np.where(np.isnan(table.half_time_days), steady, table.half_time_days)
+    reach = _column(trial) - _column(normal)
+    return names, _Effect(np.arange(len(names)), table.doses, table.own, table.percent, half_times, _column(normal), reach, True, True)
+
+
+@lru_cache(maxsize=4096)
+def _load_effect(knowledge: Knowledge, drug: str, items: PastItems, has_diabetes: bool) -> _Effect:
+    names, whole = _load_moves(knowledge, drug, has_diabetes)
+    moves = ((whole.own != 0.0) | (whole.percent != 0.0)).any(axis=1).tolist()
+    at = [place for place, name in enumerate(names) if moves[place] and name in items.at]
+    percent, reach = whole.percent[at], whole.reach[at]
+    return _Effect(
+        rows=np.array([items.at[names[place]] for place in at], dtype=np.int64),
+        doses=whole.doses,
+        own=whole.own[at],
+        percent=percent,
+        half_time_days=whole.half_time_days[at],
+        normal=whole.normal[at],
+        reach=reach,
+        is_relative=bool((percent != 0.0).any()),
+        is_bounded=bool(np.isfinite(reach).any()),
+    )
 
 
 def moves_levels(line: Line, frame: PastFrame, has_diabetes: bool, knowledge: Knowledge) -> bool:
     """Whether a drug moves any item of the frame."""
-    return len(_load_effect(knowledge, line.drug.id, frame.items.names, has_diabetes).rows) > 0
+    return len(_load_effect(knowledge, line.drug.id, frame.items, has_diabetes).rows) > 0
 
 
 def remove_drugs(level: Reals, lines: Sequence[Line], frame: PastFrame, has_diabetes: bool, knowledge: Knowledge) -> Reals:
@@ -256,7 +265,7 @@ def remove_drugs(level: Reals, lines: Sequence[Line], frame: PastFrame, has_diab
     level = level.copy()
     for line in reversed(lines):
         if line.last_day is None:
-            effect = _load_effect(knowledge, line.drug.id, frame.items.names, has_diabetes)
+            effect = _load_effect(knowledge, line.drug.id, frame.items, has_diabetes)
             at = int(effect.doses.searchsorted(line.steps[-1][1]))
             own, before = effect.own[:, at : at + 1], level[effect.rows]
             if effect.is_bounded:
@@ -303,7 +312,7 @@ def derive_past_levels(
     if day_zero.shown is not None:
         level *= np.exp(np.log(day_zero.shown) * np.maximum(1.0 - days.visits / days.onset, 0.0))
     for line in lines:
-        _apply(line, _load_effect(knowledge, line.drug.id, frame.items.names, has_diabetes), level, days.visits)
+        _apply(line, _load_effect(knowledge, line.drug.id, frame.items, has_diabetes), level, days.visits)
     if len(frame.items.limited):
         low = np.minimum(level[frame.items.limited], knowledge.parameter("levels_undiagnosed_share") * frame.items.limit)
         level[frame.items.limited] = np.where(undiagnosed, low, level[frame.items.limited])
@@ -344,7 +353,7 @@ def _apply(line: Line, effect: _Effect, level: Reals, visits: Reals) -> None:
     days = [day for day, _ in line.steps]
     # By step of the dose, then by visit: the first dose also stands for the visits before it, when no part of it acts.
     rungs = effect.doses.searchsorted([dose for _, dose in line.steps])
-    at = rungs[np.searchsorted(days[1:], visits, side="right")] if len(days) > 1 else rungs
+    at = rungs[np.array(days[1:], dtype=np.float64).searchsorted(visits, side="right")] if len(days) > 1 else rungs
     until = visits if line.last_day is None else np.minimum(visits, line.last_day)
     part = 1.0 - np.exp2(-np.maximum(until - days[0], 0.0) / effect.half_time_days)
     if line.last_day is not None:

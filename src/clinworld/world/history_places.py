@@ -3,7 +3,7 @@
 Day, kind of place, length of the text and position are drawn before it is decided which records are decisive, so none of them tells.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import product
@@ -17,17 +17,19 @@ from clinworld.core.rng import Rng, Words, words_to_uniform
 from clinworld.core.tables import load_csv
 from clinworld.core.text import LANGUAGES, Wording, load_labels
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.rows import OldEvent
+from clinworld.knowledge.rows import Drug, OldEvent
 from clinworld.schema.premise import Patient, Premise
 from clinworld.schema.record import PastEvent
 from clinworld.world.draw_people import mix_words
 from clinworld.world.history_drugs import find_states, find_use, forbids_state, list_treated
 
+Flags = NDArray[np.bool_]
+
 LABELS = Path(__file__).with_name("history_labels.csv")
 PLACES = ("primary_care_record", "hospital_record", "previous_clinic_record", "patient_papers")
 DAYS_A_YEAR = 365
 _REMARK = "remark_"
-_AGAINST_DRUGS = 1  # place of the pool of events that speak against drugs
+_OF_CONDITION, _AGAINST_DRUGS, _INACTIVE = range(3)  # kinds of events: decisive for a condition, against drugs, in nothing
 _LEAST_RATE = 1e-9  # of a row that never comes up by itself
 _SLOT = 4  # draws of one slot: day, place, length, and which of several remarks of that length
 
@@ -125,20 +127,35 @@ def draw_old_records(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[
 
 def _choose_rows(premise: Premise, room: tuple[int, int], n: int, wanted: int, knowledge: Knowledge, rng: Rng) -> list[OldEvent]:
     """`n` rows the patient can have, of which up to `wanted` are decisive; what decides for the presenting condition comes first."""
-    conditions = (premise.patient.disease, *premise.patient.comorbidities)
-    presenting = premise.presenting.condition if premise.presenting else ""
-    ages = age_at(premise.patient, room[0]), age_at(premise.patient, room[1])
+    fits, table = _find_fitting(premise, room, knowledge), _load_table(knowledge)
     order, nothing = _draw_order(premise.case_id, knowledge, rng)
-    pools, chosen = _list_possible(knowledge, premise.drug, premise.patient.sex), list[OldEvent]()
-    for kind, (pool, most) in enumerate(zip(pools, (wanted if presenting else 0, wanted, n), strict=True)):
+    most, chosen = (wanted if premise.presenting else 0, wanted, n), list[OldEvent]()
+    for kind, up_to in enumerate(most):
         tried = order[:nothing] if kind == _AGAINST_DRUGS else order
-        for place in tried[pool.holds[tried]].tolist() if len(chosen) < most else ():
-            row = pool.rows[place]
-            if _fits_age(row, ages) and _fits_known(row, conditions, presenting, knowledge) and not _clashes(row, chosen, knowledge):
-                chosen.append(row)
-                if len(chosen) == most:
+        for place in tried[(fits & (table.kinds == kind))[tried]].tolist() if len(chosen) < up_to else ():
+            if not _clashes(table.rows[place], chosen, knowledge):
+                chosen.append(table.rows[place])
+                if len(chosen) == up_to:
                     break
     return chosen
+
+
+def _find_fitting(premise: Premise, room: tuple[int, int], knowledge: Knowledge) -> Flags:
+    """Which rows the patient can have: none that forbids the drug of the course, none that is of another age in a part of the room, and
+    none that speaks for another condition than the presenting one or of a drug that is for nothing the patient has or is forbidden."""
+    conditions = (premise.patient.disease, *premise.patient.comorbidities)
+    presenting = premise.presenting.condition if premise.presenting else ""
+    table = _load_table(knowledge)
+    fits = _list_possible(knowledge, premise.drug, premise.patient.sex) & _find_speaking(knowledge, presenting)
+    # The whole room must fit, or the ages of a row would shift its days.
+    fits &= (table.age_low <= age_at(premise.patient, room[0])) & (age_at(premise.patient, room[1]) <= table.age_high)
+    is_treated = ~table.needs_treated
+    for name in conditions:
+        is_treated |= _find_treated(knowledge, name)
+    fits &= is_treated
+    for name in (*conditions, presenting):
+        fits &= ~_find_barred(knowledge, name)
+    return fits
 
 
 def _draw_order(case_id: str, knowledge: Knowledge, rng: Rng) -> tuple[NDArray[np.int64], int]:
@@ -160,11 +177,6 @@ def _load_rates(knowledge: Knowledge) -> tuple[Words, NDArray[np.float64]]:
     return np.array(marks, dtype=np.uint64), np.maximum(np.array([*rates, number("history_weight_nothing")]), _LEAST_RATE)
 
 
-def _fits_age(row: OldEvent, ages: tuple[float, float]) -> bool:
-    # The whole room must fit, or the ages of a row would shift its days.
-    return (row.age_low is None or ages[0] >= row.age_low) and (row.age_high is None or ages[1] <= row.age_high)
-
-
 def _clashes(row: OldEvent, chosen: Sequence[OldEvent], knowledge: Knowledge) -> bool:
     """Whether a row cannot stand beside those chosen: two stopped drugs, or a drug that another record forbids."""
     for other in chosen:
@@ -176,30 +188,59 @@ def _clashes(row: OldEvent, chosen: Sequence[OldEvent], knowledge: Knowledge) ->
     return False
 
 
-class Pool(NamedTuple):
-    """Every old event by its place in the table, and whether the pool holds it."""
-
+class _Table(NamedTuple):
+    # Every old event, and by row: its kind, its ages, and whether a documented condition must be treated with what it names.
     rows: tuple[OldEvent, ...]
-    holds: NDArray[np.bool_]
+    kinds: NDArray[np.int64]
+    age_low: NDArray[np.float64]
+    age_high: NDArray[np.float64]
+    needs_treated: Flags
+
+
+@lru_cache(maxsize=8)
+def _load_table(knowledge: Knowledge) -> _Table:
+    rows = tuple(knowledge.past_events.values())
+    return _Table(
+        rows=rows,
+        kinds=np.array([_OF_CONDITION if row.condition else _AGAINST_DRUGS if row.drugs else _INACTIVE for row in rows]),
+        age_low=np.array([-np.inf if row.age_low is None else row.age_low for row in rows]),
+        age_high=np.array([np.inf if row.age_high is None else row.age_high for row in rows]),
+        needs_treated=np.array([bool(row.taken or (row.drugs and not row.condition)) for row in rows], dtype=np.bool_),
+    )
 
 
 @lru_cache(maxsize=512)
-def _list_possible(knowledge: Knowledge, drug: str, sex: str) -> tuple[Pool, Pool, Pool]:
-    """The old events someone given the drug can have, all else aside: decisive for a condition, against drugs, inactive."""
-    rows = tuple(knowledge.past_events.values())
-    is_possible = np.array([row.sex in ("", sex) and _leaves_the_drug(row, drug, knowledge) for row in rows], dtype=np.bool_)
-    kinds = np.array([0 if row.condition else 1 if row.drugs else 2 for row in rows])
-    of_condition, against_drugs, inactive = (Pool(rows, is_possible & (kinds == kind)) for kind in range(3))
-    return of_condition, against_drugs, inactive
+def _list_possible(knowledge: Knowledge, drug: str, sex: str) -> Flags:
+    """The old events someone given the drug can have, all else aside."""
+    rows = knowledge.past_events.values()
+    return np.array([row.sex in ("", sex) and _leaves_the_drug(row, drug, knowledge) for row in rows], dtype=np.bool_)
 
 
-def _fits_known(row: OldEvent, conditions: tuple[str, ...], presenting: str, knowledge: Knowledge) -> bool:
-    """Whether an event can decide something where it is there for that, and a drug it names as taken could be."""
-    if row.condition and row.condition != presenting:
-        return False
-    if row.taken:
-        return _can_be_taken(row, conditions, {*conditions, presenting}, knowledge)
-    return bool(row.condition) or not row.drugs or not list_treated(knowledge, row.drugs).isdisjoint(conditions)
+@lru_cache(maxsize=512)
+def _find_speaking(knowledge: Knowledge, presenting: str) -> Flags:
+    """The rows that speak for no condition or for the presenting one."""
+    return np.array([row.condition in ("", presenting) for row in knowledge.past_events.values()], dtype=np.bool_)
+
+
+@lru_cache(maxsize=512)
+def _find_treated(knowledge: Knowledge, condition: str) -> Flags:
+    """The rows of whose drugs one is licensed for a condition: of the drug taken where they record its end, else of those they speak
+    against."""
+    named = [(row.taken,) if row.taken else row.drugs for row in knowledge.past_events.values()]
+    return np.array([condition in list_treated(knowledge, drugs) for drugs in named], dtype=np.bool_)
+
+
+@lru_cache(maxsize=512)
+def _find_barred(knowledge: Knowledge, condition: str) -> Flags:
+    """The rows that record the end of a drug that is forbidden to someone with a condition."""
+    rows, states = knowledge.past_events.values(), find_states(knowledge, (condition,))
+    return np.array([bool(row.taken) and _is_barred(knowledge.drugs[row.taken], condition, states) for row in rows], dtype=np.bool_)
+
+
+def _is_barred(drug: Drug, condition: str, states: tuple[str, ...]) -> bool:
+    if any(forbids_state(drug, state) for state in states):
+        return True
+    return any(rule.kind == "absolute" and rule.condition == condition for rule in drug.contraindications if rule.condition)
 
 
 def _leaves_the_drug(row: OldEvent, drug: str, knowledge: Knowledge) -> bool:
@@ -207,14 +248,6 @@ def _leaves_the_drug(row: OldEvent, drug: str, knowledge: Knowledge) -> bool:
     now = knowledge.drugs[drug]
     same = any(knowledge.drugs[name].rxcui == now.rxcui for name in (*row.drugs, *filter(None, (row.taken,))))
     return not same and not (row.state and forbids_state(now, row.state))
-
-
-def _can_be_taken(row: OldEvent, conditions: tuple[str, ...], known: Iterable[str], knowledge: Knowledge) -> bool:
-    """Whether the drug whose end is recorded was one for a documented condition and not forbidden to the patient."""
-    taken, states = knowledge.drugs[row.taken], find_states(knowledge, tuple(sorted(known)))
-    if list_treated(knowledge, (row.taken,)).isdisjoint(conditions) or any(forbids_state(taken, state) for state in states):
-        return False
-    return not any(rule.kind == "absolute" and rule.condition in known for rule in taken.contraindications if rule.condition)
 
 
 def render_old_event(row: OldEvent, length: float, choice: float, knowledge: Knowledge) -> Wording:

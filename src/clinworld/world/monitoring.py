@@ -3,6 +3,7 @@
 Follows from what anyone can read in the chart alone: known conditions, the orders, the days of visits. Decides no level and no result.
 """
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -116,9 +117,12 @@ def _recurs(when: Predicate) -> bool:
 def find_due(visits: Days, spans: Sequence[Span], age_years: float, knowledge: Knowledge) -> Flags:
     """On which visits something watched is measured: on the first within a span, and again when the shortest time in force is over."""
     share = knowledge.parameter("lab_watch_due_share")
-    last = -np.inf
+    first = min((each.first_day for each in spans), default=np.inf)
+    soonest, last = share * min((each.watch.every_days for each in spans), default=0), -np.inf
     due = np.zeros(len(visits), dtype=np.bool_)
     for i, day in enumerate(visits.tolist()):
+        if day < first or day - last < soonest:
+            continue
         every = min((each.watch.every_days for each in spans if _is_in_force(each, day, age_years)), default=None)
         if every is not None and day - last >= share * every:
             due[i], last = True, day
@@ -153,13 +157,12 @@ def space_out(
     `is_drawn` [analyte, visit] has some fewer then. `diagnosed` gives the day from which each documented condition is known. Kept are the
     first and, where there is a `review`, the latest by that visit, so that there is a second one.
     """
-    for name, least in list_least_gaps(knowledge):
+    days = visits.tolist()
+    for name, least, reasons in list_seldom(knowledge):
         if name in names:
-            wanted = find_states(knowledge, (knowledge.analytes[name].diagnostic_of,))
-            known = [day for condition, day in diagnosed.items() if not set(wanted).isdisjoint(find_states(knowledge, (condition,)))]
-            before = int(visits.searchsorted(min(known, default=np.inf)))
-            row = is_drawn[names.index(name), :before]
-            row &= _keep_apart(row, visits.tolist(), least, review)
+            known = [day for condition, day in diagnosed.items() if condition in reasons]
+            row = is_drawn[names.index(name), : bisect_left(days, min(known)) if known else len(days)]
+            row &= _keep_apart(row, days, least, review)
 
 
 def _keep_apart(row: Flags, visits: Sequence[int], least: float, review: int) -> Flags:
@@ -175,7 +178,13 @@ def _keep_apart(row: Flags, visits: Sequence[int], least: float, review: int) ->
 
 
 @lru_cache(maxsize=8)
-def list_least_gaps(knowledge: Knowledge) -> tuple[tuple[str, float], ...]:
-    """(analyte, least days between two results) of those measured seldom in most people."""
-    rows = knowledge.parameters.values()
-    return tuple((row.id.removeprefix(_LEAST_GAP), row.value) for row in rows if row.id.startswith(_LEAST_GAP))
+def list_seldom(knowledge: Knowledge) -> tuple[tuple[str, float, frozenset[str]], ...]:
+    """(analyte, least days between two results, the conditions in which it is measured often) of those measured seldom in most people."""
+    seldom = []
+    for row in knowledge.parameters.values():
+        if row.id.startswith(_LEAST_GAP):
+            name = row.id.removeprefix(_LEAST_GAP)
+            wanted = set(find_states(knowledge, (knowledge.analytes[name].diagnostic_of,)))
+            reasons = frozenset(key for key, each in knowledge.condition_states.items() if not wanted.isdisjoint(each.states))
+            seldom.append((name, row.value, reasons))
+    return tuple(seldom)
