@@ -22,7 +22,7 @@ from clinworld.world.seen_results import Against, find_against, list_measured_ru
 
 RNG, JOB = Rng("impossible"), drawn_job("impossible")
 # Patients in whom a drug would stand in spite of a result, most of them found by `bench/impossible.py`: the place, and what they hide.
-IN_THE_COURSE = {399: "renal_artery_stenosis", 227: "aki", 50: "aki", 43183: "renal_artery_stenosis"}
+IN_THE_COURSE = {362: "renal_artery_stenosis", 227: "aki", 50: "aki", 43183: "renal_artery_stenosis"}
 BEFORE_IT = {1558: "", 18102: "", 26037: "depression"}
 
 

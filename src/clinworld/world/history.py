@@ -21,7 +21,9 @@ from clinworld.schema.record import History, PastEvent, Series
 from clinworld.world.course import build_course
 from clinworld.world.effects import DIABETES
 from clinworld.world.formulas import FORMULAS, find_body_mass_index
+from clinworld.world.held import find_held
 from clinworld.world.history_drugs import Ended, Line, Patient, Treated, chart_lines, draw_past_lines, find_treated, stop_forbidden
+from clinworld.world.history_enough import leave_enough
 from clinworld.world.history_labs import Past, observe_past_labs
 from clinworld.world.history_levels import DayZero, PastFrame, find_day_zero, load_past_frame, moves_levels, remove_drugs
 from clinworld.world.history_places import DAYS_A_YEAR, LABELS, PLACES, OldRecord, age_at, draw_old_records, find_old_event
@@ -48,7 +50,8 @@ def draw_history(premise: Premise, knowledge: Knowledge, rng: Rng, *, course: Co
     conditions = (patient.disease, *(name for name in patient.comorbidities if name != patient.disease))
     records = draw_old_records(premise, knowledge, rng)
     watched = list_watched(knowledge, conditions, premise.drug, patient.devices)
-    frame = load_past_frame(knowledge, conditions, patient.devices, patient.sex, age_at(patient, 0), watched)
+    held = find_held(premise, knowledge, rng)
+    frame = load_past_frame(knowledge, conditions, patient.devices, patient.sex, age_at(patient, 0), watched, held)
     day_zero = find_day_zero(premise, course or build_course(premise, knowledge, rng), frame, knowledge, rng)
     while True:
         diagnoses = draw_diagnoses(premise, conditions, records, knowledge, rng)
@@ -76,10 +79,10 @@ def draw_history(premise: Premise, knowledge: Knowledge, rng: Rng, *, course: Co
 def _stop_what_results_forbid(
     premise: Premise, past: Past, frame: PastFrame, day_zero: DayZero, knowledge: Knowledge, rng: Rng
 ) -> tuple[Past, tuple[Series, ...]]:
-    """The past as results leave it, and these. A line less may move results, so they are looked at again until nothing is to be stopped."""
+    """The past as results leave it, and these. A line less may move results, so they are looked at again until nothing is to be changed."""
     while True:
         series = observe_past_labs(premise, past, frame, day_zero, knowledge, rng)
-        lines = stop_forbidden(past.lines, series, premise.patient.sex, knowledge)
+        lines = leave_enough(stop_forbidden(past.lines, series, premise.patient.sex, knowledge), series, knowledge)
         if lines == tuple(past.lines):
             return past, series
         past = past._replace(lines=lines)
@@ -271,7 +274,8 @@ def _draw_lines(
 
     placed = dict(zip(frame.items.names, day_zero.place[:, 0].tolist(), strict=True))
     control = find_control(premise, tuple(diagnosed), knowledge, rng, placed=placed)
-    patient = Patient(_find_barring_levels(premise, frame, day_zero, knowledge), control, states, spoken_against, may_last)
+    barring, held = _find_barring_levels(premise, frame, day_zero, knowledge), find_held(premise, knowledge, rng)
+    patient = Patient(barring, control, held, states, spoken_against, may_last)
     return draw_past_lines(premise, moments, ended, patient, knowledge, rng)
 
 

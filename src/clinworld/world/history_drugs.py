@@ -169,10 +169,12 @@ def _list_candidates(knowledge: Knowledge, condition: str, conditions: tuple[str
 
 class Patient(NamedTuple):
     """What decides which drugs a patient could be given: true levels by item, what old events made true or spoke against, and a bar of
-    one's own. `control` says by condition, in SD, how far the level it is treated by lies to the side to which drugs move it."""
+    one's own. `control` says by condition, in SD, how far the level it is treated by lies to the side to which drugs move it; what is
+    `held` was treated for certain and is so on day 0."""
 
     levels: Mapping[str, float]
     control: Mapping[str, float]
+    held: frozenset[str]
     states: tuple[str, ...]
     spoken_against: frozenset[str]
     may_last: Callable[[Line, Sequence[Line]], bool]
@@ -260,16 +262,20 @@ def _draw_for(
         return []
     p = tilt_chance(_find_chance("history_p_treated", condition, knowledge), control, knowledge)
     # Who was given, or is given in the course, what comes after another drug was given that.
-    if max(choice.elsewhere, default=0) > min(choice.places):
+    if condition in patient.held or max(choice.elsewhere, default=0) > min(choice.places):
         p = 1.0
     lines: list[Line] = []
-    begun, late = choice.find_first(before, moments), int(number("history_start_visits_most")) + 1
-    for n, at in enumerate(range(0, len(drawn), _DRAWS)):
+    earliest, late = choice.find_first(before, moments), int(number("history_start_visits_most")) + 1
+    for at in range(0, len(drawn), _DRAWS):
         u = drawn[at : at + _DRAWS]
         if u[0] >= p:
             break
         p = _find_chance("history_p_further_drug", condition, knowledge)
-        begun = min(max(int(u[2] * late) + n, begun), len(moments) - 1)
+        begun = max(int(u[2] * late), earliest)
+        if lines and begun >= len(moments):
+            break
+        begun = min(begun, len(moments) - 1)
+        earliest = begun + 1
         left = choice.find_left((*before, *lines), moments[begun], u[6] < number("history_p_out_of_order"))
         if not left:
             break
@@ -293,6 +299,8 @@ def _draw_line(
 ) -> Line | None:
     """A line begun on the first moment; None where it may not last until day 0 and there is no visit at which it could have ended."""
     p_stopped = tilt_chance(knowledge.parameter("history_p_stopped"), -patient.control.get(condition, 0.0), knowledge)
+    if condition in patient.held:
+        p_stopped = 0.0
     if u[4] >= p_stopped and premise.drug not in _list_clashing(knowledge, drug.id):
         line = climb(drug, condition, moments, None, u[3], premise.start_weight_kg, knowledge)
         # At the highest of its doses at which it may, at least half of the one aimed at: nobody stays on a first dose that does little.

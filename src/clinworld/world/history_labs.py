@@ -81,7 +81,8 @@ def observe_past_labs(
 ) -> tuple[Series, ...]:
     """Printed results of every analyte with a true level and a device, in the order of the analyte table, on the past visits.
 
-    The visit of a diagnosis draws everything. No result reaches the limit of a diagnosis that was not made by then.
+    The visit of a diagnosis draws everything. No result reaches the limit of a diagnosis that was not made by then, and none is there of
+    visits on which the true level was past it.
     """
     assays = load_assays(knowledge, premise.patient.devices, frame.items.names, premise.patient.sex)
     if not assays.measured or not len(past.visits):
@@ -92,13 +93,18 @@ def observe_past_labs(
     when = np.array([*past.diagnosed.values(), np.inf])
     days = PastDays(past.visits.astype(np.float64), when, float(onset))
     undiagnosed = find_undiagnosed(frame, days)
-    level = derive_past_levels(day_zero, frame, days, past.lines, noise.drift, undiagnosed, DIABETES in past.diagnosed, knowledge)
+    has_diabetes = DIABETES in past.diagnosed
+    level, is_beyond = derive_past_levels(day_zero, frame, days, past.lines, noise.drift, undiagnosed, has_diabetes, knowledge)
     drawn = noise.chance < find_group_chances(assays, noise.person, knowledge)
     held = set(past.diagnosed.values())
     drawn[:, [i for i, day in enumerate(past.visits.tolist()) if day in held]] = True
     is_drawn = drawn[assays.group_at]
     for name, due in _find_due(premise, past, frame.items.names, knowledge).items():
         is_drawn[assays.results.index(name)] = due
+    # Who would have been diagnosed by a result was not tested.
+    for item, condition in zip(places.limited, frame.items.limit_of, strict=True):
+        same = [other == condition for other in frame.items.limit_of]
+        is_drawn[item] &= ~is_beyond[same].any(axis=0)
     space_out(is_drawn, assays.results, past.visits, past.diagnosed, knowledge)
     cell = draw_cell_haemoglobin(premise.case_id, knowledge, rng) if "haemoglobin" in assays.varied else 0.0
     truth = derive_specimens(assays, level[places.varied], noise.day, cell, premise.patient.sex, knowledge)

@@ -21,7 +21,7 @@ from clinworld.world.condition_pushes import list_documented
 from clinworld.world.effects import list_responding, load_drug_table
 from clinworld.world.formulas import find_body_mass_index
 from clinworld.world.history_drugs import Line
-from clinworld.world.level_motion import HALVINGS, WEEK
+from clinworld.world.level_motion import HALVINGS, NO_ROOM, WEEK, bend_up
 from clinworld.world.levels import FirstLevels, draw_first_levels, levels_of, list_reported_analytes, list_telling, load_first_levels
 
 _NONE = -1  # no documented condition moves the item
@@ -35,7 +35,8 @@ Rows = NDArray[np.int64]
 class PastItems:
     """The items of laboratory levels and what is the same in everybody, as columns [item, 1].
 
-    `at` is the place of each. Items at `limited` have a diagnostic `limit`, by which a condition `limit_of` is diagnosed.
+    `at` is the place of each. Items at `limited` have a diagnostic `limit`, by which a condition `limit_of` is diagnosed; those at
+    `floored` a `floor` that no drug passes. `written_most` is what a level is without treatment at most (nan: as its first levels say).
     """
 
     names: tuple[str, ...]
@@ -44,6 +45,9 @@ class PastItems:
     limit_of: tuple[str, ...]
     limit: Reals
     drift_sd: Reals
+    floored: Rows
+    floor: Reals
+    written_most: Reals
     hard_low: Reals
     hard_high: Reals
 
@@ -51,9 +55,10 @@ class PastItems:
 class PastFrame(NamedTuple):
     """What the past of laboratory levels needs of someone's documented conditions, over items as columns [item, 1].
 
-    `first` is where they start with the conditions' written levels, `usual` without any; `most` is what a level is without treatment at
-    most. `pushed` are the places of items that the conditions move by a finding. `mover` is the place of the condition that moves an item
-    (-1: none), by a written level or, at `by_finding`, by a finding alone; `share` is how much of the departure was there at diagnosis.
+    `first` is where they start with the written levels of conditions not held, `usual` without any; `most` is what a level is at most
+    without treatment. `pushed` are the places of items that the conditions move by a finding. `mover` is the place of the condition that
+    moves an item (-1: none), by a written level or, at `by_finding`, by a finding alone; `share` is how much of the departure was there at
+    diagnosis.
     `limit_of` is the place of the condition that a diagnostic limit is of, or -1 where that is not documented; at `makes` it is the one
     that moves the item, at `makes_limit`.
     """
@@ -88,12 +93,19 @@ def load_past_frame(
     sex: str,
     age_years: float,
     watched: tuple[str, ...] = (),
+    held: frozenset[str] = frozenset(),
 ) -> PastFrame:
-    """The frame of a kind of patient; its items are the analytes with a true level, `watched` among them, in table order."""
+    """The frame of a kind of patient; its items are the analytes with a true level, `watched` among them, in table order.
+
+    Conditions that are `held` move no level on day 0.
+    """
     items, shares = _load_items(knowledge, _list_items(knowledge, devices, watched)), _load_shares(knowledge)
-    first = usual = load_first_levels(knowledge, (), items.names, sex, age_years)
+    first = usual = written = load_first_levels(knowledge, (), items.names, sex, age_years)
     if list_telling(knowledge, conditions):
-        first = load_first_levels(knowledge, conditions, items.names, sex, age_years)
+        first = written = load_first_levels(knowledge, conditions, items.names, sex, age_years)
+    if held:
+        shown = tuple(name for name in conditions if name not in held)
+        first = load_first_levels(knowledge, shown, items.names, sex, age_years)
     usual_in_unit = _in_unit(usual.mean, usual.is_log)[:, 0].tolist()
     mover, by_finding, share = [_NONE] * len(items.names), [False] * len(items.names), [shares[_UNWRITTEN]] * len(items.names)
     # The condition whose written level lies farthest from usual, the first on a tie; else the first with a finding that moves the item.
@@ -112,7 +124,7 @@ def load_past_frame(
         items=items,
         first=first,
         usual=usual,
-        most=_find_most(knowledge, first, usual),
+        most=_find_most(knowledge, items, written, usual),
         pushed=pushed,
         mover=np.array(mover, dtype=np.int64),
         by_finding=np.array(by_finding, dtype=np.bool_)[:, None],
@@ -139,6 +151,7 @@ def _list_items(knowledge: Knowledge, devices: tuple[str, ...], watched: tuple[s
 @lru_cache(maxsize=2048)
 def _load_items(knowledge: Knowledge, names: tuple[str, ...]) -> PastItems:
     rows = [knowledge.analytes[name] for name in names]
+    floors = [_find_written(f"levels_floor_{row.id}", knowledge) for row in rows]
     between = [knowledge.parameter("history_drift_unknown_pct") if row.cv_between_pct is None else row.cv_between_pct for row in rows]
     return PastItems(
         names=names,
@@ -147,16 +160,23 @@ def _load_items(knowledge: Knowledge, names: tuple[str, ...]) -> PastItems:
         limit_of=tuple(row.diagnostic_of for row in rows if row.diagnostic_high is not None),
         limit=_column([row.diagnostic_high for row in rows if row.diagnostic_high is not None]),
         drift_sd=knowledge.parameter("history_drift_share") / 100 * _column(between),
+        floored=np.flatnonzero(~np.isnan(floors)),
+        floor=_column([floor for floor in floors if not np.isnan(floor)]),
+        written_most=_column([_find_written(f"history_untreated_most.{name}", knowledge) for name in names]),
         hard_low=_column([row.hard_low for row in rows]),
         hard_high=_column([row.hard_high for row in rows]),
     )
 
 
-def _find_most(knowledge: Knowledge, first: FirstLevels, usual: FirstLevels) -> Reals:
+def _find_written(parameter: str, knowledge: Knowledge) -> float:
+    return knowledge.parameter(parameter) if parameter in knowledge.parameters else np.nan
+
+
+def _find_most(knowledge: Knowledge, items: PastItems, first: FirstLevels, usual: FirstLevels) -> Reals:
     high = _in_unit(usual.high, usual.is_log)
     if first is not usual:
         high = np.maximum(_in_unit(first.high, first.is_log), high)
-    return np.asarray(knowledge.parameter("history_untreated_room") * high)
+    return np.where(np.isnan(items.written_most), knowledge.parameter("history_untreated_room") * high, items.written_most)
 
 
 def _in_unit(values: Reals, is_log: NDArray[np.bool_]) -> Reals:
@@ -301,22 +321,26 @@ def derive_past_levels(
     undiagnosed: NDArray[np.bool_],
     has_diabetes: bool,
     knowledge: Knowledge,
-) -> Reals:
+) -> tuple[Reals, NDArray[np.bool_]]:
     """True levels on the visits, [item, visit]; `drift` are standard normals [item, visit], those of the latest visit first.
 
-    `undiagnosed` is what `find_undiagnosed` says.
+    `undiagnosed` is what `find_undiagnosed` says. With the levels comes where one had to be kept from a diagnosis, [limited item, visit].
     """
     untreated = remove_drugs(day_zero.level, lines, frame, has_diabetes, knowledge)
     level = day_zero.usual + (untreated - day_zero.usual) * _find_departure(day_zero.usual, untreated, frame, days, knowledge)
     level *= np.exp(frame.items.drift_sd * _walk_back(drift, days.visits, knowledge.parameter("history_drift_time_days")))
     if day_zero.shown is not None:
         level *= np.exp(np.log(day_zero.shown) * np.maximum(1.0 - days.visits / days.onset, 0.0))
+    own = level[frame.items.floored]
     for line in lines:
         _apply(line, _load_effect(knowledge, line.drug.id, frame.items, has_diabetes), level, days.visits)
-    if len(frame.items.limited):
-        low = np.minimum(level[frame.items.limited], knowledge.parameter("levels_undiagnosed_share") * frame.items.limit)
-        level[frame.items.limited] = np.where(undiagnosed, low, level[frame.items.limited])
-    return np.minimum(np.maximum(level, frame.items.hard_low), frame.items.hard_high)
+    floor = np.minimum(frame.items.floor, own)
+    room = np.maximum(knowledge.parameter("levels_room_share") * (own - floor), NO_ROOM)
+    level[frame.items.floored] = bend_up(level[frame.items.floored], floor, room)
+    limited, most = level[frame.items.limited], knowledge.parameter("levels_undiagnosed_share") * frame.items.limit
+    is_beyond = undiagnosed & (limited > most)
+    level[frame.items.limited] = np.where(is_beyond, most, limited)
+    return np.minimum(np.maximum(level, frame.items.hard_low), frame.items.hard_high), is_beyond
 
 
 def _find_departure(usual: Reals, untreated: Reals, frame: PastFrame, days: PastDays, knowledge: Knowledge) -> Reals:

@@ -17,6 +17,7 @@ from clinworld.world.condition_effects import age_of, list_moved_streams, push_l
 from clinworld.world.couplings import couple
 from clinworld.world.evidence import derive_evidence
 from clinworld.world.formulas import find_body_mass_index
+from clinworld.world.held import find_held
 from clinworld.world.level_motion import Treatment, move
 from clinworld.world.levels import FirstLevels, draw_first_levels, load_followed
 
@@ -60,7 +61,8 @@ def derive_all_levels(
 def _start_and_move(premise: Premise, treatment: Treatment, items: tuple[str, ...], knowledge: Knowledge, rng: Rng) -> dict[str, Reals]:
     """First levels by name, as weight and the drug move them by day."""
     patient = premise.patient
-    conditions = (patient.disease, *patient.comorbidities)
+    held = find_held(premise, knowledge, rng)
+    conditions = tuple(name for name in (patient.disease, *patient.comorbidities) if name not in held)
     first, moving, motion = load_followed(knowledge, conditions, patient.devices, premise.drug, patient.sex, age_of(patient), items)
     if not first.names:
         return {}

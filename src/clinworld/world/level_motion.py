@@ -152,7 +152,7 @@ def bend(base: Reals, change: Reals, motion: Motion) -> Reals:
     low, high = np.minimum(motion.low, first), np.maximum(motion.high, first)
     below, above = np.maximum(room * (first - low), NO_ROOM), np.maximum(room * (high - first), NO_ROOM)
     if (inside < low + below).any() or (inside > high - above).any():
-        level[rows] = -_bend_up(-_bend_up(inside, low, below), -high, above)
+        level[rows] = -bend_up(-bend_up(inside, low, below), -high, above)
     if len(motion.shares):
         part = np.clip(base[motion.shares] / 100.0, EDGE, 1.0 - EDGE)  # a share of nearly all or nothing moves without bound on the logit
         odds = np.log(part / (1.0 - part)) + change[motion.shares] / (100.0 * part * (1.0 - part))
@@ -160,7 +160,7 @@ def bend(base: Reals, change: Reals, motion: Motion) -> Reals:
     return level
 
 
-def _bend_up(level: Reals, floor: Reals, span: Reals) -> Reals:
-    # A level nearer to the floor than `span` is moved to span/(2 - x) above it: the same value and slope at the joint, never below.
+def bend_up(level: Reals, floor: Reals, span: Reals) -> Reals:
+    """Levels, those nearer to the floor than `span` moved to span/(2 - x) above it: the same value and slope at the joint, never below."""
     x = (level - floor) / span
     return np.where(x >= 1.0, level, floor + span / (2.0 - np.minimum(x, 1.0)))

@@ -24,6 +24,7 @@ from clinworld.world.level_motion import Motion, column, load_motion
 
 BODY_MASS_INDEX = "bmi"  # what the premise gives, and levels go together with
 _GRID = 4097
+_USUAL_MEAN = "levels_usual_mean."
 
 
 class FirstLevels(NamedTuple):
@@ -241,7 +242,7 @@ def _find_level(row: Analyte | Stream, conditions: tuple[str, ...], sex: str, ag
     if isinstance(row, Stream):
         usual = row.mean_f if row.mean_f is not None else (row.hard_low + row.hard_high) / 2.0
     else:
-        usual = _middle(row.ref_low_f, row.ref_high_f, row)
+        usual = _usual_mean(row, row.ref_low_f, row.ref_high_f, knowledge)
     level = max(rows, key=lambda level: abs(level.mean - usual), default=None)
     if level is None:
         return None
@@ -310,7 +311,11 @@ def add_age(row: Stream, age_years: float, knowledge: Knowledge) -> float:
     return added
 
 
-def _middle(low: float | None, high: float | None, row: Analyte) -> float:
+def _usual_mean(row: Analyte, low: float | None, high: float | None, knowledge: Knowledge) -> float:
+    """What a parameter row says, where people do not lie about the middle of their reference interval; else that middle."""
+    written = f"{_USUAL_MEAN}{row.id}"
+    if written in knowledge.parameters:
+        return knowledge.parameter(written)
     return ((row.hard_low if low is None else low) + (2.0 * (low or 0.0) if high is None else high)) / 2.0
 
 
@@ -328,7 +333,7 @@ def _usual_level(
         sd, low, high = row.sd_between, max(mean - cut, row.hard_low), min(mean + cut, row.hard_high)
     else:
         ref_low, ref_high = (row.ref_low_m, row.ref_high_m) if sex == "M" else (row.ref_low_f, row.ref_high_f)
-        mean = _middle(ref_low, ref_high, row)
+        mean = _usual_mean(row, ref_low, ref_high, knowledge)
         low, high = (row.hard_low if ref_low is None else ref_low), (2.0 * mean - row.hard_low if ref_high is None else ref_high)
         sd = (high - low) * knowledge.parameter("levels_unwritten_sd_share")
         if row.cv_between_pct is not None and row.diagnostic_high is None:  # where one is diagnosed by it, people without are a mixture
