@@ -153,9 +153,17 @@ def test_a_damaged_journal_line_is_told_with_its_number_and_without_it_its_shard
     assert files_of(out) == files_of(whole) and said(out) == said(whole)
 
 
+@pytest.mark.parametrize(("name", "do"), [(DESCRIPTION, "remove it and run"), (JOURNAL, "line 1: not JSON")])
+def test_what_is_no_json_can_be_removed_like_any_other_damage(whole, out, name, do):
+    (out / name).write_bytes(b"x" + (out / name).read_bytes())
+    with pytest.raises(StoreError, match="not JSON") as refused:
+        make_again(out)
+    assert do in str(refused.value) and "remove" in str(refused.value)
+
+
 def test_without_its_description_a_cohort_is_described_again_and_no_patient_built(whole, out):
     (out / DESCRIPTION).unlink()
-    assert make_again(out).patients == 0
+    assert make_again(out).line().startswith("Wrote people.parquet, codes.parquet, codes.csv, cohort.json; no patient was missing of 2")
     assert files_of(out) == files_of(whole) and said(out) == said(whole)
     assert not list(out.glob(".people-*"))
 
@@ -173,8 +181,8 @@ def test_without_its_description_a_cohort_is_not_taken_for_one_of_other_argument
 def test_a_table_of_codes_alone_is_written_again_without_building_a_patient(whole, out, name, fault):
     (out / name).unlink() if fault == "lost" else (out / name).write_bytes(b"x")
     summary = make_again(out)
-    assert (summary.patients, summary.kept, summary.tables) == (0, 2, (name,))
-    assert summary.line().startswith(f"Wrote {name} again; no patient was missing of 2 patients")
+    assert (summary.patients, summary.kept, summary.written) == (0, 2, (name,))
+    assert summary.line().startswith(f"Wrote {name}; no patient was missing of 2 patients")
     assert files_of(out) == files_of(whole) and said(out) == said(whole)
     assert make_again(out).line().startswith("Nothing was missing of 2 patients")
 

@@ -122,7 +122,7 @@ def seal(row: dict[str, Any]) -> dict[str, Any]:
 
 def read_description(path: Path) -> Description:
     """cohort.json. Raises StoreError for one that is broken, not ours, or not what its digest says."""
-    row = read_json(path)
+    row = read_json(path, do=RESTORE)
     is_begun = isinstance(row, dict) and row.keys() <= BegunFile.model_fields.keys()
     _check_shape(BegunFile if is_begun else FinishedFile, row, str(path), RESTORE)
     kept = {name: value for name, value in row.items() if name != MAKING}
@@ -142,7 +142,7 @@ def read_journal(path: Path, arguments: Mapping[str, Any], made_with: Mapping[st
 
     Raises StoreError for a line that is broken, not ours, or of another cohort. A torn last line is skipped.
     """
-    for number, row in enumerate(read_rows(path), start=1):
+    for number, row in enumerate(read_rows(path, do=REMOVE_LINE), start=1):
         where = f"{path}, line {number}"
         _check_shape(JournalLine, row, where, REMOVE_LINE)
         facts = {name: value for name, value in row.items() if name != DIGEST}

@@ -79,13 +79,13 @@ class Plan:
 class CohortSummary:
     """What a run made. `patients` counts those of this run, `kept` those that were there already.
 
-    `tables` are the small tables of a cohort with all its patients that were lost or damaged and are written again.
+    `written` are the small files that this run wrote although no patient was missing.
     """
 
     folder: Path
     patients: int
     kept: int
-    tables: tuple[str, ...]
+    written: tuple[str, ...]
     row: Mapping[str, Any]
 
     def line(self) -> str:
@@ -93,8 +93,8 @@ class CohortSummary:
         counts = self.row["counts"]
         shards = f"{counts['shards']:,} shard" + ("" if counts["shards"] == 1 else "s")
         held = f"{counts['patients']:,} patients, {counts['rows']:,} rows in {shards}:"
-        if self.tables:
-            return f"Wrote {' and '.join(self.tables)} again; no patient was missing of {held}"
+        if self.written:
+            return f"Wrote {', '.join(self.written)}; no patient was missing of {held}"
         if not self.patients:
             return f"Nothing was missing of {held}"
         return f"Made {self.patients:,} of {held}" if self.kept else f"Made {held}"
@@ -105,7 +105,7 @@ class CohortSummary:
             "folder": str(self.folder),
             "made": self.patients,
             "kept": self.kept,
-            "written_again": self.tables,
+            "written": self.written,
             **{k: v for k, v in self.row.items() if k != "shards"},
         }
 
@@ -169,8 +169,8 @@ def build_cohort(
         row = _describe(arguments, made_with, ordered, {PEOPLE: digest_file(folder.file(PEOPLE)), **tables})
         write_json(folder.file(DESCRIPTION), row | {MAKING: _tell_making(plan, began)})
         folder.remove_parts([facts.number for facts in ordered])
-    written_again = () if missing or not said.is_done else tuple(lost)
-    return CohortSummary(out, plan.patients - kept, kept, written_again, row)
+    written = () if missing else tuple(lost) if said.is_done else (*lost, DESCRIPTION)
+    return CohortSummary(out, plan.patients - kept, kept, written, row)
 
 
 def _write_codes(folder: CohortFolder, shards: list[ShardFacts], knowledge: Knowledge) -> dict[str, str]:
