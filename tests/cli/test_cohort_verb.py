@@ -84,6 +84,17 @@ def test_a_foreign_folder_and_other_arguments_are_exit_2(tmp_path, capsys):
     assert code == 2 and "patients 1" in told and "patients 2" in told
 
 
+@pytest.mark.parametrize("name", ["cohort.json", ".shards.jsonl"])
+def test_damaged_bookkeeping_is_one_line_and_exit_2(tmp_path, capsys, name):
+    out = tmp_path / "c"
+    arguments = ("--patients", "1", "--seed", "7", "--out", str(out), "--without-daily")
+    assert run(capsys, *arguments)[0] == 0
+    (out / name).write_bytes((out / name).read_bytes().replace(b'"rows"', b'"rwos"', 1))
+    code, said, told = run(capsys, *arguments)
+    assert (code, said, told.count("\n")) == (2, "", 1)
+    assert told.startswith(str(out / name)) and "rwos'. Did you mean" in told
+
+
 @pytest.mark.slow
 def test_a_seed_is_the_one_a_job_file_would_read(tmp_path, capsys):
     digests = []

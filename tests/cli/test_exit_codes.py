@@ -123,6 +123,11 @@ def test_a_job_for_a_pack_without_questions_is_refused_with_its_line(job, capsys
         (("verify", "emr_writ"), "no such job"),
         (("verify", "emr_write", "--language", "zh"), "--language: 'zh' with the pack emr_write"),
         (("verify", "emr_write", "--knowledge", "."), "--knowledge: not for emr_write"),
+        (("inputs", "--pages", ""), "--pages: an empty name is no folder"),
+        (("inputs", "--language", "zh"), "--language zh alone; it is for a kind of rows, or for --pages. Add --pages DIR or name a kind"),
+        (("inputs", "jobs", "--language", "zh"), "--language zh with 'jobs'; it is for a kind of rows, or for --pages. Leave it out."),
+        (("inputs", "example-ew", "--language", "zh"), "--language zh with 'example-ew'"),
+        (("inputs", "drug", "--language", "zh"), "Did you mean 'drugs'"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_one_message_and_code_2(arguments, says, tmp_path, capsys, monkeypatch):
@@ -131,6 +136,27 @@ def test_a_mistake_on_the_command_line_is_one_message_and_code_2(arguments, says
     assert code == 2
     assert says in err and "Traceback" not in err
     assert sorted(p.name for p in tmp_path.iterdir()) in ([], ["artifacts"])
+
+
+@pytest.mark.parametrize("out", ["", " "])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("demo",),
+        ("build", "example-ew"),
+        ("verify", "example-ew"),
+        ("run", "example-ew", "--offline"),
+        ("report", "example-ew"),
+        ("certify", "emr_write"),
+        ("cohort", "--patients", "1", "--seed", "7"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_empty_out_does_not_mean_the_current_folder(arguments, out, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(capsys, *arguments, "--out", out)
+    assert code == 2 and "--out: an empty name is no folder" in err
+    assert not list(tmp_path.iterdir())
 
 
 WITH_SUBVERBS = {"serve": ("policy",)}

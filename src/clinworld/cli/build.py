@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from clinworld.cli.console import Console, progress
-from clinworld.cli.target import Setting, WholeNumber, open_job
+from clinworld.cli.target import OutFolder, Setting, WholeNumber, open_job
 from clinworld.run.build import BuildSummary, build_batch
 from clinworld.schema.job import Job
 
@@ -14,7 +14,7 @@ def build(
     job: str,
     /,
     *,
-    out: Path = Path("artifacts"),
+    out: OutFolder = Path("artifacts"),
     language: str | None = None,
     workers: WholeNumber = 1,
     pack: tuple[Path, ...] = (),

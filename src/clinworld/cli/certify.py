@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from clinworld.cli.console import Console, progress
-from clinworld.cli.target import WholeNumber, check_language
+from clinworld.cli.target import OutFolder, WholeNumber, check_language
 from clinworld.core.errors import UsageError, allowed_values, nearest_match
 from clinworld.knowledge.load import load_knowledge
 from clinworld.packs.emr_write.certificate.bounds import print_up, trials_needed
@@ -34,7 +34,7 @@ def certify(
     seed: str | None = None,
     seed_file: Path | None = None,
     sign: Path | None = None,
-    out: Path = Path("artifacts/certificates"),
+    out: OutFolder = Path("artifacts/certificates"),
     store: str | None = None,
     verdicts: Path | None = None,
     export: bool = False,

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from clinworld.cli.console import Console, progress
-from clinworld.cli.target import WholeNumber, check_language
+from clinworld.cli.target import OutFolder, WholeNumber, check_language
 from clinworld.cohort.build import Plan, build_cohort
 from clinworld.cohort.patient import TASK, Wanted
 from clinworld.packs.load import load_pack
@@ -19,7 +19,7 @@ def cohort(
     *,
     patients: WholeNumber,
     seed: str,
-    out: Path,
+    out: OutFolder,
     first: WholeNumber = 0,
     shard_size: WholeNumber = 1000,
     workers: WholeNumber = 1,

@@ -6,13 +6,13 @@ from clinworld.cli.build import run_build
 from clinworld.cli.console import Console
 from clinworld.cli.report import run_report
 from clinworld.cli.run import run_answers
-from clinworld.cli.target import open_job
+from clinworld.cli.target import OutFolder, open_job
 from clinworld.cli.verify import run_verify
 
 EXAMPLE = "example-ew"
 
 
-def demo(*, out: Path = Path("artifacts"), language: str | None = None, json: bool = False, quiet: bool = False) -> int:
+def demo(*, out: OutFolder = Path("artifacts"), language: str | None = None, json: bool = False, quiet: bool = False) -> int:
     """Build, verify, run and report the example job; a page to open at the end.
 
     Four cases, of which one contradicts itself and is refused by name; every offline control answers; nothing is downloaded.

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from clinworld.cli.console import Console
-from clinworld.cli.target import check_language, open_job
+from clinworld.cli.target import OutFolder, check_language, open_job
 from clinworld.core.errors import UsageError, allowed_values, nearest_match
 from clinworld.core.rng import Rng
 from clinworld.core.text import Language
@@ -26,7 +26,7 @@ def inputs(
     what: str | None = None,
     /,
     *,
-    pages: Path | None = None,
+    pages: OutFolder | None = None,
     language: str | None = None,
     knowledge: Path | None = None,
     pack: tuple[Path, ...] = (),
@@ -63,25 +63,31 @@ def inputs(
     if pages is not None:
         return _write_pages(what, pages, language, knowledge, console)
     shown = None if language is None else check_language(language)
+    if what is not None:
+        _check_name(what)
     if shown is not None and what not in KINDS:
-        allowed = "it is the language of the pages, or of a kind of rows"
-        raise UsageError("inputs", "--language without either", allowed, do="Add --pages DIR or name a kind, or leave it out.")
+        told, do = ("alone", "Add --pages DIR or name a kind, or leave it out.") if what is None else (f"with {what!r}", "Leave it out.")
+        raise UsageError("inputs", f"--language {shown} {told}", "it is for a kind of rows, or for --pages", do=do)
     if what is None:
         return _count_all(load_knowledge(knowledge), console)
-    if not what.strip():
-        raise UsageError("inputs", "an empty name", allowed_values((*KINDS, *LISTS), most=40), do="Name a kind of row, or a job.")
     if what == "jobs":
         return _list_jobs(console)
     if what == "packs":
         return _list_packs(pack, console)
     if what in KINDS:
         return _list_kind(what, shown, knowledge, console)
-    if not Path(what).exists() and what not in [path.stem for path in packaged_jobs()] and "/" not in what and not what.endswith(".yaml"):
-        options = (*KINDS, *LISTS, *(path.stem for path in packaged_jobs()))
+    return _list_job(what, knowledge, pack, console)
+
+
+def _check_name(what: str) -> None:
+    """Raises UsageError for a name that is neither a kind nor a list nor a job."""
+    if not what.strip():
+        raise UsageError("inputs", "an empty name", allowed_values((*KINDS, *LISTS), most=40), do="Name a kind of row, or a job.")
+    options = (*KINDS, *LISTS, *(path.stem for path in packaged_jobs()))
+    if what not in options and not Path(what).exists() and "/" not in what and not what.endswith(".yaml"):
         raise UsageError(
             "inputs", f"{what!r} is neither a kind nor a job", allowed_values(options, most=60), nearest=nearest_match(what, options)
         )
-    return _list_job(what, knowledge, pack, console)
 
 
 def _list_jobs(console: Console) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from clinworld.cli.console import Console
-from clinworld.cli.target import Setting, check_language, choose_batch, is_batch, open_batch_target, open_job
+from clinworld.cli.target import OutFolder, Setting, check_language, choose_batch, is_batch, open_batch_target, open_job
 from clinworld.core.errors import UsageError
 from clinworld.core.printing import show_line
 from clinworld.report.collect import ReportSource, collect_report
@@ -24,7 +24,7 @@ MOST_OPEN, MOST_LINES = 8, 24
 
 def report(
     *targets: str,
-    out: Path | None = None,
+    out: OutFolder | None = None,
     batch: str | None = None,
     as_judged: str | None = None,
     language: str | None = None,

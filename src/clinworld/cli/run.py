@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from clinworld.cli.build import run_build
 from clinworld.cli.console import Console, progress
-from clinworld.cli.target import Setting, WholeNumber, choose_batch, is_batch, open_batch_target, open_job
+from clinworld.cli.target import OutFolder, Setting, WholeNumber, choose_batch, is_batch, open_batch_target, open_job
 from clinworld.core.errors import UsageError
 from clinworld.run.batch_files import Batch
 from clinworld.run.run_batch import RunSummary, rejudge_batch, run_batch
@@ -31,7 +31,7 @@ def run(
     repeats: WholeNumber = 1,
     limit: WholeNumber | None = None,
     rejudge: bool = False,
-    out: Path = Path("artifacts"),
+    out: OutFolder = Path("artifacts"),
     batch: str | None = None,
     language: str | None = None,
     pack: tuple[Path, ...] = (),

@@ -41,6 +41,17 @@ def _read_whole(_: type, tokens: Sequence[Any]) -> int:
 WholeNumber = Annotated[int, Parameter(converter=_read_whole)]
 
 
+def _read_folder(_: Any, tokens: Sequence[Any]) -> Path:
+    """A folder to write to; an empty name, often an empty variable of a script, does not mean the current folder."""
+    name = str(tokens[0].value)
+    if not name.strip():
+        raise ValueError("an empty name is no folder; '.' is the current one")
+    return Path(name)
+
+
+OutFolder = Annotated[Path, Parameter(converter=_read_folder)]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Setting:
     """Knowledge and a pack, loaded with what was added from outside."""

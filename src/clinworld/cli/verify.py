@@ -4,7 +4,7 @@ from pathlib import Path
 
 from clinworld.cli.build import run_build
 from clinworld.cli.console import Console, progress
-from clinworld.cli.target import Setting, choose_batch, is_batch, is_pack, open_batch_target, open_job
+from clinworld.cli.target import OutFolder, Setting, choose_batch, is_batch, is_pack, open_batch_target, open_job
 from clinworld.core.errors import UsageError
 from clinworld.packs.load import list_cards
 from clinworld.run.batch_files import Batch
@@ -18,7 +18,7 @@ def verify(
     target: str,
     /,
     *,
-    out: Path = Path("artifacts"),
+    out: OutFolder = Path("artifacts"),
     batch: str | None = None,
     language: str | None = None,
     pack: tuple[Path, ...] = (),

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from clinworld import __version__
+from clinworld.cohort.bookkeeping import DONE, MAKING, STATE, journal_row, seal
 from clinworld.cohort.codes import describe_codes
-from clinworld.cohort.folder import CODES, CODES_CSV, DESCRIPTION, DONE, PEOPLE, CohortFolder, open_folder
+from clinworld.cohort.folder import CODES, CODES_CSV, DESCRIPTION, PEOPLE, CohortFolder, open_folder
 from clinworld.cohort.patient import TASK, Wanted
+from clinworld.cohort.people import join_people
 from clinworld.cohort.places import list_case_ids
-from clinworld.cohort.shard import Setting, ShardFacts, Task, digest_file, people_part_name, replace_whole, shard_name
-from clinworld.cohort.tables import FORMAT, codes_to_table, load_arrow, open_plain, people_schema, read_table
+from clinworld.cohort.shard import Setting, ShardFacts, Task, digest_file, replace_whole, shard_name
+from clinworld.cohort.tables import FORMAT, codes_to_table, load_arrow, open_plain
 from clinworld.cohort.workers import make_shards
 from clinworld.core.digest import digest_value
 from clinworld.core.errors import UsageError
@@ -75,11 +77,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class CohortSummary:
-    """What a run made. `patients` counts those of this run, `kept` those that were there already."""
+    """What a run made. `patients` counts those of this run, `kept` those that were there already.
+
+    `written` are the small files that this run wrote although no patient was missing.
+    """
 
     folder: Path
     patients: int
     kept: int
+    written: tuple[str, ...]
     row: Mapping[str, Any]
 
     def line(self) -> str:
@@ -87,16 +93,19 @@ class CohortSummary:
         counts = self.row["counts"]
         shards = f"{counts['shards']:,} shard" + ("" if counts["shards"] == 1 else "s")
         held = f"{counts['patients']:,} patients, {counts['rows']:,} rows in {shards}:"
+        if self.written:
+            return f"Wrote {', '.join(self.written)}; no patient was missing of {held}"
         if not self.patients:
             return f"Nothing was missing of {held}"
         return f"Made {self.patients:,} of {held}" if self.kept else f"Made {held}"
 
     def document(self) -> dict[str, Any]:
-        """The summary as JSON: cohort.json without the list of shards, and where it stands."""
+        """The summary as JSON: where the cohort stands, what this run made, and cohort.json without shards and making."""
         return {
             "folder": str(self.folder),
             "made": self.patients,
             "kept": self.kept,
+            "written": self.written,
             **{k: v for k, v in self.row.items() if k != "shards"},
         }
 
@@ -138,36 +147,30 @@ def build_cohort(
     folder = open_folder(out)
     began = time.monotonic()
     with hold_lock(out):
-        folder.check_same(arguments, made_with)
-        folder.begin(arguments, made_with)
+        said = folder.begin(arguments, made_with)
         folder.remove_leftovers()
-        finished = folder.finished()
-        shards = folder.whole_shards(is_done=finished is not None)
+        lost = folder.lost_tables(said)
+        shards = folder.whole_shards(said, has_people=PEOPLE not in lost)
         missing = [task for task in plan.tasks() if task.number not in shards]
         kept = sum(facts.patients for facts in shards.values())
-        if finished is not None and not missing:
+        if said.is_done and not missing and not lost:
             folder.remove_parts(list(shards))
-            return CohortSummary(out, 0, kept, finished)
+            return CohortSummary(out, 0, kept, (), said.row)
         setting = Setting(out.resolve(), plan.seed, plan.language, plan.wanted, plan.knowledge_dir)
         advance = begin(plan.patients - kept)
         with folder.journal() as journal, closing(make_shards(missing, setting, known, plan.workers, advance)) as made:
             for facts in made:
                 shards[facts.number] = facts
-                journal.add(facts._asdict())
+                journal.add(journal_row(facts, arguments, made_with))
         ordered = [shards[number] for number in sorted(shards)]
-        if finished is None:
-            _write_people(folder, ordered)
+        if PEOPLE in lost:
+            join_people(folder.file(PEOPLE), ordered)
         tables = _write_codes(folder, ordered, known)
         row = _describe(arguments, made_with, ordered, {PEOPLE: digest_file(folder.file(PEOPLE)), **tables})
-        write_json(folder.file(DESCRIPTION), row | {"making": _tell_making(plan, began)})
+        write_json(folder.file(DESCRIPTION), row | {MAKING: _tell_making(plan, began)})
         folder.remove_parts([facts.number for facts in ordered])
-    return CohortSummary(out, plan.patients - kept, kept, row)
-
-
-def _write_people(folder: CohortFolder, shards: list[ShardFacts]) -> None:
-    with replace_whole(folder.file(PEOPLE)) as temporary, open_plain(temporary, people_schema()) as writer:
-        for facts in shards:
-            writer.write_table(read_table(folder.file(people_part_name(facts.number))))
+    written = () if missing else tuple(lost) if said.is_done else (*lost, DESCRIPTION)
+    return CohortSummary(out, plan.patients - kept, kept, written, row)
 
 
 def _write_codes(folder: CohortFolder, shards: list[ShardFacts], knowledge: Knowledge) -> dict[str, str]:
@@ -192,7 +195,7 @@ def _describe(
     arguments: Mapping[str, Any], made_with: Mapping[str, Any], shards: list[ShardFacts], tables: Mapping[str, str]
 ) -> dict[str, Any]:
     row = {
-        "state": DONE,
+        STATE: DONE,
         "arguments": arguments,
         "made_with": made_with,
         "same_patients_as": {"task": TASK, "items": arguments["first"] + arguments["patients"]},
@@ -207,7 +210,7 @@ def _describe(
             {"file": shard_name(f.number), "first": f.first, "patients": f.patients, "rows": f.rows, "sha256": f.sha256} for f in shards
         ],
     }
-    return row | {"digest": digest_value(row)}
+    return seal(row)
 
 
 def _tell_making(plan: Plan, began: float) -> dict[str, Any]:

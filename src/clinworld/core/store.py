@@ -14,6 +14,8 @@ import orjson
 
 from clinworld.core.errors import StoreError
 
+MAKE_AGAIN = "Restore the file, or choose another --out and make it again."
+
 
 def encode_row(row: Any) -> bytes:
     """One JSONL line; NumPy arrays and dataclasses are written as lists and objects."""
@@ -65,8 +67,8 @@ def _cut_torn_line(path: Path) -> None:
             file.truncate(end)
 
 
-def read_rows(path: Path) -> Iterator[Any]:
-    """Rows of a JSONL file in order; a torn last line is skipped, any other bad line is an error with its number."""
+def read_rows(path: Path, *, do: str = MAKE_AGAIN) -> Iterator[Any]:
+    """Rows of a JSONL file in order; a torn last line is skipped, any other bad line is an error with its number and what to do."""
     try:
         raw = path.read_bytes()
     except OSError as problem:
@@ -76,9 +78,7 @@ def read_rows(path: Path) -> Iterator[Any]:
         try:
             yield orjson.loads(line)
         except orjson.JSONDecodeError as problem:
-            raise StoreError(
-                f"{path}, line {number}", f"not JSON ({problem.msg})", do="Restore the file, or choose another --out and make it again."
-            ) from None
+            raise StoreError(f"{path}, line {number}", f"not JSON ({problem.msg})", do=do) from None
 
 
 def write_atomic(path: Path, raw: bytes) -> None:
@@ -100,16 +100,14 @@ def write_json(path: Path, value: Any) -> None:
     write_atomic(path, orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE))
 
 
-def read_json(path: Path) -> Any:
-    """The value in a JSON file; a missing or broken file is an error."""
+def read_json(path: Path, *, do: str = MAKE_AGAIN) -> Any:
+    """The value in a JSON file; a missing or broken file is an error, and for a broken one `do` is what to do."""
     try:
         return orjson.loads(path.read_bytes())
     except OSError as problem:
         raise StoreError(str(path), f"cannot be read ({problem.strerror})", do="Check the folder.") from None
     except orjson.JSONDecodeError as problem:
-        raise StoreError(
-            str(path), f"not JSON ({problem.msg})", do="Restore the file, or choose another --out and make it again."
-        ) from None
+        raise StoreError(str(path), f"not JSON ({problem.msg})", do=do) from None
 
 
 @contextmanager
