@@ -59,11 +59,11 @@ def load_mixture(knowledge: Knowledge, level: Literal["between", "within"], item
     rows = [{item: row[item], **row} for item, row in zip(items, made, strict=True)]
     passes = max(map(len, rows), default=1)
     places = np.array([needed.index(item) for item in items] * passes, dtype=np.int64).reshape(passes, len(items))
-    weights = np.zeros((passes, len(items), 1))
+    shares = np.zeros((passes, len(items), 1))
     for i, row in enumerate(rows):
         places[: len(row), i] = [needed.index(name) for name in row]
-        weights[: len(row), i, 0] = list(row.values())
-    return Mixture(tuple(needed), places, weights)
+        shares[: len(row), i, 0] = list(row.values())
+    return Mixture(tuple(needed), places, shares)
 
 
 @lru_cache(maxsize=32)

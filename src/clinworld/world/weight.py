@@ -187,7 +187,9 @@ def draw_descent_paces(case_id: str, days: int, rng: Rng, numbers: WeightNumbers
     phases = _whole(words[1], numbers.phases_least, numbers.phases_most)
     edges = (0.5 + words[4 : 4 + phases]).cumsum()
     begins = [0, *x.searchsorted(edges[:-1] / edges[-1]).tolist(), days]
-    pace = _between(words[12 : 12 + phases], numbers.pace_low, numbers.pace_high).repeat([after - before for before, after in pairwise(begins)])
+    pace = _between(words[12 : 12 + phases], numbers.pace_low, numbers.pace_high).repeat(
+        [after - before for before, after in pairwise(begins)]
+    )
     for stall in range(_whole(words[2], 0, numbers.stalls_most)):
         place, long = words[20 + 2 * stall], _between(words[21 + 2 * stall], numbers.stall_days_low, numbers.stall_days_high)
         first = (0.15 + 0.7 * place) * days
