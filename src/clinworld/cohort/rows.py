@@ -4,7 +4,6 @@ Series go in as whole arrays; every other kind of fact a record can hold is list
 """
 
 import math
-from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -75,7 +74,8 @@ class RowBlock:
         self._ticks: list[NDArray[np.int64]] = []
         # A run is what shares everything but day and value: patient, code, unit, source, decimals, text and how many rows, one after the
         # other. A fact is a run of one row, with its day and value.
-        self._runs, self._fact_runs = array("q"), array("q")
+        self._runs: list[int] = []
+        self._fact_runs: list[int] = []
         self._fact_days: list[int] = []
         self._fact_values: list[float] = []
         self._code, self._unit, self._source, self._text = _Names(), _Names(), _Names(), _Names()
@@ -89,7 +89,7 @@ class RowBlock:
         patient, codes, units, sources = self.patients, self._code, self._unit, self._source
         for day, code, value, unit, source, text in list_facts(record, self._knowledge, self._language):
             place = -1 if text is None else self._text[text]
-            self._fact_runs.extend((patient, codes[code], units[unit], sources[source], 0, place, 1))
+            self._fact_runs += (patient, codes[code], units[unit], sources[source], 0, place, 1)
             self._fact_days.append(day)
             self._fact_values.append(math.nan if value is None else value)
             self.rows += 1
@@ -102,12 +102,12 @@ class RowBlock:
             code = self._code[self._codes.get(series.name) or f"{OWN}/{series.name}"]
             self._days.append(series.days)
             self._ticks.append(series.ticks)
-            self._runs.extend((self.patients, code, self._unit[series.unit], self._source[series.setting], series.decimals, -1, n))
+            self._runs += (self.patients, code, self._unit[series.unit], self._source[series.setting], series.decimals, -1, n)
             self.rows += n
 
     def take(self) -> Columns:
         """The rows so far as columns, and an empty block."""
-        runs = np.frombuffer(self._runs + self._fact_runs, dtype=np.int64).reshape(-1, 7)
+        runs = np.array(self._runs + self._fact_runs, dtype=np.int64).reshape(-1, 7)
         patient, code, unit, source, decimals, text, rows = np.ascontiguousarray(runs.T)
         run = np.repeat(np.arange(len(runs)), rows)
         day = np.concatenate([*self._days, np.array(self._fact_days, dtype=np.int32)])
