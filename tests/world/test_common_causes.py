@@ -70,7 +70,7 @@ def test_items_asked_for_alone_or_together_are_made_of_the_same_normals():
 
 def test_an_item_without_a_row_is_all_its_own():
     mixture = load_mixture(KNOWLEDGE, "within", ("lipase",), "F")
-    assert mixture.needed == ("lipase",) and [weights.tolist() for _, weights in mixture.passes] == [[[1.0]]]
+    assert mixture.needed == ("lipase",) and mixture.weights.tolist() == [[[1.0]]]
 
 
 def test_a_picked_item_is_what_it_was_among_the_others():

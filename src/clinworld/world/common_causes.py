@@ -27,24 +27,25 @@ TOGETHER = 0.97  # true levels go together at most so far, whatever the noise in
 class Mixture:
     """How normals of `needed` (the items asked for, then those they share with) become normals of the items.
 
-    Each pass gives, for every item, the place of one normal of `needed` and its weight [item, 1]; the first is the item's own.
+    `places` [pass, item] are of one normal of `needed` for every item in each pass, `weights` [pass, item, 1] how much of it the item
+    takes; the first is the item's own.
     """
 
     needed: tuple[str, ...]
-    passes: tuple[tuple[NDArray[np.int64], Reals], ...]
+    places: NDArray[np.int64]
+    weights: Reals
 
     def mix(self, normals: Reals) -> Reals:
         """Normals [item, …] from independent ones [needed, …]."""
-        (own, weight), *others = self.passes
-        mixed: Reals = weight * normals[own]
-        for places, weights in others:
-            mixed += weights * normals[places]
-        return mixed
+        mixed, *others = self.weights * normals.take(self.places, axis=0)
+        for part in others:
+            mixed += part
+        return np.asarray(mixed)
 
     def pick(self, places: Sequence[int]) -> "Mixture":
         """The mixture of some of its items, from the same normals."""
         at = list(places)
-        return Mixture(self.needed, tuple((normals[at], weights[at]) for normals, weights in self.passes))
+        return Mixture(self.needed, self.places[:, at], self.weights[:, at])
 
 
 @lru_cache(maxsize=4096)
@@ -56,13 +57,13 @@ def load_mixture(knowledge: Knowledge, level: Literal["between", "within"], item
         needed += [name for name in weights.get(item, {}) if name not in needed]
     made = [weights.get(item, {item: 1.0}) for item in items]
     rows = [{item: row[item], **row} for item, row in zip(items, made, strict=True)]
-    passes = []
-    for k in range(max(map(len, rows), default=1)):
-        at = [list(row)[k] if k < len(row) else item for row, item in zip(rows, items, strict=True)]
-        weight = [list(row.values())[k] if k < len(row) else 0.0 for row in rows]
-        places = np.array([needed.index(name) for name in at], dtype=np.int64)
-        passes.append((places, np.array(weight, dtype=np.float64).reshape(-1, 1)))
-    return Mixture(tuple(needed), tuple(passes))
+    passes = max(map(len, rows), default=1)
+    places = np.array([needed.index(item) for item in items] * passes, dtype=np.int64).reshape(passes, len(items))
+    shares = np.zeros((passes, len(items), 1))
+    for i, row in enumerate(rows):
+        places[: len(row), i] = [needed.index(name) for name in row]
+        shares[: len(row), i, 0] = list(row.values())
+    return Mixture(tuple(needed), places, shares)
 
 
 @lru_cache(maxsize=32)

@@ -153,7 +153,7 @@ def _push(
     """A level by day with the moves of conditions: those in one direction add up to at most a multiple of the largest."""
     on_scale = np.log(level) if scale.is_log and not is_shift else level
     start = float(on_scale[0])
-    total = np.zeros_like(level)
+    total = np.zeros(1)
     for sign in (UP, -UP):
         moves = [
             (_find_move(each, size, start, is_shift, scale, premise, knowledge), ramps[acting_conditions([each])[0]])
@@ -162,7 +162,7 @@ def _push(
         ]
         most = knowledge.parameter("effect.saturation") * max((move for move, _ in moves), default=0.0)
         if most > 0.0:
-            left = np.ones_like(level)
+            left = np.ones(1)
             for move, ramp in moves:
                 left = left * (1.0 - move / most * ramp)
             total = total + sign * most * (1.0 - left)

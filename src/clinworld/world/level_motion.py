@@ -151,7 +151,7 @@ def bend(base: Reals, change: Reals, motion: Motion) -> Reals:
     # A stated first level may lie beyond the usual limit; then it is the limit itself.
     low, high = np.minimum(motion.low, first), np.maximum(motion.high, first)
     below, above = np.maximum(room * (first - low), NO_ROOM), np.maximum(room * (high - first), NO_ROOM)
-    if (inside < low + below).any() or (inside > high - above).any():
+    if np.count_nonzero(inside < low + below) or np.count_nonzero(inside > high - above):
         level[rows] = -bend_up(-bend_up(inside, low, below), -high, above)
     if len(motion.shares):
         part = np.clip(base[motion.shares] / 100.0, EDGE, 1.0 - EDGE)  # a share of nearly all or nothing moves without bound on the logit

@@ -88,18 +88,39 @@ def load_followed(
 def load_first_levels(knowledge: Knowledge, conditions: tuple[str, ...], names: tuple[str, ...], sex: str, age_years: float) -> FirstLevels:
     """Where analytes and streams start in someone with these conditions."""
     kind = _load_kind(knowledge, list_telling(knowledge, conditions), names, sex)
-    columns = kind.columns
-    if kind.ageing:
-        columns = columns.copy()
-        columns[kind.ageing, :, 0] = [_find_first(knowledge, names[i], kind.told_by[i], sex, age_years) for i in kind.ageing]
-    return FirstLevels(
+    if not kind.ageing:
+        return kind.young
+    columns = kind.columns.copy()
+    columns[kind.ageing, :, 0] = [_find_first(knowledge, names[i], kind.told_by[i], sex, age_years) for i in kind.ageing]
+    mean, sd, low, high = columns.transpose(1, 0, 2)
+    return kind.young._replace(mean=mean, sd=sd, low=low, high=high)
+
+
+class _Kind(NamedTuple):
+    # First levels of the young, with the conditions that tell of each item and the places of the items that go with age.
+    young: FirstLevels
+    columns: Reals  # [item, (mean, SD, low, high), 1]
+    told_by: list[tuple[str, ...]]
+    ageing: list[int]
+
+
+@lru_cache(maxsize=8192)
+def _load_kind(knowledge: Knowledge, telling: tuple[str, ...], names: tuple[str, ...], sex: str) -> _Kind:
+    rows, written = [_row_of(name, knowledge) for name in names], frozenset(_list_written(knowledge, telling))
+    is_log = [isinstance(row, Analyte) and row.id not in written and is_skewed(row, knowledge) for row in rows]
+    told = {each: _list_told(knowledge, each) for each in telling}
+    told_by = [tuple(each for each in telling if name in told[each]) for name in names]
+    firsts = [_find_first(knowledge, name, told, sex, 0.0) for name, told in zip(names, told_by, strict=True)]
+    columns = np.array(firsts, dtype=np.float64).reshape(-1, 4, 1)
+    mixture = load_mixture(knowledge, "between", names, sex)
+    young = FirstLevels(
         names=names,
-        mixture=kind.mixture,
-        addresses=kind.addresses,
-        is_shift=kind.is_shift,
-        is_log=kind.is_log,
+        mixture=mixture,
+        addresses=tuple(("levels", name) for name in mixture.needed),
+        is_shift=np.array([_is_shift(row, written) for row in rows], dtype=np.bool_),
+        is_log=np.array(is_log, dtype=np.bool_),
         mean=columns[:, 0],
-        per_bmi=kind.per_bmi,
+        per_bmi=column([row.per_bmi_over_25 if isinstance(row, Stream) else 0.0 for row in rows]),
         typical_bmi=knowledge.parameter("levels_typical_bmi"),
         sd=columns[:, 1],
         low=columns[:, 2],
@@ -107,38 +128,8 @@ def load_first_levels(knowledge: Knowledge, conditions: tuple[str, ...], names: 
         bmi_sd=knowledge.parameter("levels_bmi_sd"),
         bmi_most_sd=knowledge.parameter("levels_bmi_most_sd"),
     )
-
-
-class _Kind(NamedTuple):
-    # What of `FirstLevels` is the same at every age, with the conditions that tell of each item and the places of those that go with age.
-    columns: Reals  # [item, (mean, SD, low, high), 1], of the young
-    told_by: list[tuple[str, ...]]
-    ageing: list[int]
-    mixture: Mixture
-    addresses: tuple[tuple[str, str], ...]
-    is_shift: NDArray[np.bool_]
-    is_log: NDArray[np.bool_]
-    per_bmi: Reals
-
-
-@lru_cache(maxsize=2048)
-def _load_kind(knowledge: Knowledge, telling: tuple[str, ...], names: tuple[str, ...], sex: str) -> _Kind:
-    rows, written = [_row_of(name, knowledge) for name in names], frozenset(_list_written(knowledge, telling))
-    is_log = [isinstance(row, Analyte) and row.id not in written and is_skewed(row, knowledge) for row in rows]
-    told = {each: _list_told(knowledge, each) for each in telling}
-    told_by = [tuple(each for each in telling if name in told[each]) for name in names]
-    firsts = [_find_first(knowledge, name, told, sex, 0.0) for name, told in zip(names, told_by, strict=True)]
-    mixture = load_mixture(knowledge, "between", names, sex)
-    return _Kind(
-        columns=np.array(firsts, dtype=np.float64).reshape(-1, 4, 1),
-        told_by=told_by,
-        ageing=[i for i, row in enumerate(rows) if (row.per_year_over_40 if isinstance(row, Stream) else _rises_with_age(row, knowledge))],
-        mixture=mixture,
-        addresses=tuple(("levels", name) for name in mixture.needed),
-        is_shift=np.array([_is_shift(row, written) for row in rows], dtype=np.bool_),
-        is_log=np.array(is_log, dtype=np.bool_),
-        per_bmi=column([row.per_bmi_over_25 if isinstance(row, Stream) else 0.0 for row in rows]),
-    )
+    ageing = [i for i, row in enumerate(rows) if (row.per_year_over_40 if isinstance(row, Stream) else _rises_with_age(row, knowledge))]
+    return _Kind(young, columns, told_by, ageing)
 
 
 def _is_shift(row: Analyte | Stream, written: Collection[str]) -> bool:

@@ -23,7 +23,7 @@ Places = NDArray[np.int64]
 Passes = tuple[tuple[int, Reals], ...]
 
 HOME_SCALE = "weight"
-_APART = "least_apart."
+_APART, _USUAL = "least_apart.", "usual."
 WORN = ("wearable", "home")  # roles that need a device and are missing in runs of days
 WEEKLY = ("evidence", "quality")  # roles that exist for everyone and are charted once a week
 NEGLIGIBLE = 2.0**-20  # weight of a past day from which on it is dropped
@@ -224,15 +224,24 @@ def load_plan(knowledge: Knowledge, devices: tuple[str, ...]) -> Plan:
     )
 
 
-@lru_cache(maxsize=4096)
 def find_usual_shifts(knowledge: Knowledge, conditions: tuple[str, ...]) -> Mapping[str, float]:
     """Stream → what known conditions add to a person's usual level, on the stream's scale: the largest of them, not their sum."""
     found: dict[str, float] = {}
-    for stream in knowledge.streams:
-        shifts = [knowledge.parameter(name) for each in conditions if (name := f"usual.{stream}.{each}") in knowledge.parameters]
-        if shifts:
-            found[stream] = max(shifts, key=abs)
+    for condition in conditions:
+        for stream, shift in _list_usual_shifts(knowledge).get(condition, ()):
+            found[stream] = max(found.get(stream, 0.0), shift, key=abs)
     return found
+
+
+@lru_cache(maxsize=8)
+def _list_usual_shifts(knowledge: Knowledge) -> Mapping[str, tuple[tuple[str, float], ...]]:
+    """Condition → (stream, what it adds) by the parameters `usual.STREAM.CONDITION`."""
+    by_condition: dict[str, tuple[tuple[str, float], ...]] = {}
+    for name, row in knowledge.parameters.items():
+        if name.startswith(_USUAL):
+            stream, _, condition = name.removeprefix(_USUAL).partition(".")
+            by_condition[condition] = (*by_condition.get(condition, ()), (stream, row.value))
+    return by_condition
 
 
 def _order_generations(stack: Stack) -> tuple[Generation, ...]:

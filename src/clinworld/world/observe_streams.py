@@ -197,7 +197,7 @@ def _print_parents_first(
     premise: Premise, plan: Plan, is_charted: Flags, level: Reals, noise: Reals, spread: Reals, knowledge: Knowledge
 ) -> Ticks:
     """Printed ticks of every row; a derived row follows the printed values and the days of its parent."""
-    ticks = np.empty(level.shape, dtype=np.int64)
+    ticks = np.empty(level.shape)  # whole numbers; what follows from them is worked out faster from floats
     for places, limits, parents, slope_per_step, by_formula, bounded, bounded_ease in plan.generations:
         expected = level.take(places, axis=0)
         if len(parents):
@@ -208,10 +208,10 @@ def _print_parents_first(
                 expected[bounded] = _ease_inside(expected[bounded], bounded_ease)
             is_charted[places] = is_charted[parents]
         ticks[places] = _print_values(limits, expected, noise.take(places, axis=0), spread.take(places, axis=0))
-    return ticks
+    return ticks.astype(np.int64)
 
 
-def _follow_formula(formula: str, premise: Premise, plan: Plan, ticks: Ticks, parent: int, knowledge: Knowledge) -> Reals:
+def _follow_formula(formula: str, premise: Premise, plan: Plan, ticks: Reals, parent: int, knowledge: Knowledge) -> Reals:
     """What a formula makes of the printed values: of the parent's by the patient's line, or of several of the same day."""
     if formula in LINES:
         line = LINES[formula](premise.patient, premise.start_weight_kg, knowledge)

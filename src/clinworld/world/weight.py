@@ -7,6 +7,7 @@ bits are the same on every CPU.
 
 import math
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -186,7 +187,9 @@ def draw_descent_paces(case_id: str, days: int, rng: Rng, numbers: WeightNumbers
     phases = _whole(words[1], numbers.phases_least, numbers.phases_most)
     edges = (0.5 + words[4 : 4 + phases]).cumsum()
     begins = [0, *x.searchsorted(edges[:-1] / edges[-1]).tolist(), days]
-    pace = _between(words[12 : 12 + phases], numbers.pace_low, numbers.pace_high).repeat(np.diff(begins))
+    pace = _between(words[12 : 12 + phases], numbers.pace_low, numbers.pace_high).repeat(
+        [after - before for before, after in pairwise(begins)]
+    )
     for stall in range(_whole(words[2], 0, numbers.stalls_most)):
         place, long = words[20 + 2 * stall], _between(words[21 + 2 * stall], numbers.stall_days_low, numbers.stall_days_high)
         first = (0.15 + 0.7 * place) * days
@@ -286,8 +289,8 @@ def draw_rebound_paces(case_id: str, shape: ReboundShape, days: int, rng: Rng, n
     since = np.arange(0.5, max(days, norm) + int(numbers.pace_ramp_days))  # longer than asked: the mean at its end looks ahead
     rows = 1 + int(len(since) // numbers.rebound_step_low_days)
     u = rng.at(case_id, "weight", "rebound_steps").uniform(rows)
-    edges = np.cumsum(_between(u, numbers.rebound_step_low_days, numbers.rebound_step_high_days))
-    is_hold = np.searchsorted(edges, since, side="right") % 2 == 1
+    edges = _between(u, numbers.rebound_step_low_days, numbers.rebound_step_high_days).cumsum()
+    is_hold = edges.searchsorted(since, side="right") % 2 == 1
     holds = moving_mean(np.where(is_hold, numbers.rebound_hold_pace, 1.0), int(numbers.pace_ramp_days))
     return _even_out(smooth_step(since / numbers.rebound_ramp_days) * holds, norm)[:days]
 

@@ -160,10 +160,10 @@ def _draw_descent(premise: Premise, end: int, rng: Rng, numbers: WeightNumbers) 
     # A loss that nearly fills the limit leaves no room for uneven days: they would end in a fall at full pace.
     even, contrast = float(np.add.reduce(paces)) / end, min(max(1.0 - abs(start - low) / (limit * end), 0.0) / numbers.contrast_room, 1.0)
     steps = fill_to_limit(even + contrast * (paces - even), low - start, limit)
-    descent = np.full(last + 1, float(low))
+    descent = np.empty(last + 1)
     fallen = min(last + 1, end)
-    descent[:fallen] = start
-    descent[1:fallen] += np.cumsum(steps[: fallen - 1])
+    descent[:fallen], descent[fallen:] = start, low
+    descent[1:fallen] += steps[: fallen - 1].cumsum()
     return descent
 
 
@@ -210,7 +210,7 @@ def rebound_gain(layers: Layers, rebound: Rebound) -> Reals:
     else:
         paces = drawn if rebound == "drawn" else draw_rebound_paces(premise.case_id, "gradual", steps, layers.rng, numbers)
         after = fill_to_limit(paces[known:], rest, limit)
-    gained[turn + 1 :] = np.cumsum(np.concatenate((before, after)))
+    gained[turn + 1 :] = np.concatenate((before, after)).cumsum()
     return gained
 
 
