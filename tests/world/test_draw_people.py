@@ -23,9 +23,9 @@ from clinworld.world.draw_people import (
     find_share,
     list_background,
     list_people,
-    mix_words,
 )
 from clinworld.world.job_file import read_job
+from clinworld.world.mixing import mix_words
 from clinworld.world.presenting import fits, list_presentations
 
 pytestmark = pytest.mark.rows

@@ -6,7 +6,6 @@ addressed by what they decide, so that a condition more moves only the people it
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -19,13 +18,13 @@ from clinworld.schema.course import Reals
 from clinworld.world.condition_pushes import find_pushes
 from clinworld.world.condition_sizes import DOWN, SIZES, UP
 from clinworld.world.history_drugs import find_contraindications, find_states
+from clinworld.world.mixing import derive_mark, mix_words
 from clinworld.world.presenting import fits, list_presentations
 
 AREA = "people"
 BAND_YEARS = 5
 CHRONIC = ("weeks", "months", "years")
 CALM = ("routine", "soon")
-_FINALISER = np.array([(30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)], dtype=np.uint64)  # (shift, factor)
 _OBESITY, _BMI = "obesity", "bmi"
 _MOVED = ("weight", "adherence", "evidence")  # roles of streams that a case's course decides
 
@@ -144,17 +143,8 @@ def _list_candidates(knowledge: Knowledge, person: Person) -> _Candidates:
         tuple(share for _, share in ranked),
         documented,
         documented * np.array([max(share, _raise_share(name, share, everything, person, knowledge)) for name, share in ranked]),
-        np.array([int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big") for name in names], dtype=np.uint64),
+        np.array([derive_mark(name) for name in names], dtype=np.uint64),
     )
-
-
-def mix_words(word: Words, marks: Words) -> Words:
-    """A word for each mark: independent draws made of one, by the finaliser of splitmix64."""
-    mixed = word ^ marks
-    for shift, factor in _FINALISER:
-        mixed ^= mixed >> shift
-        mixed *= factor
-    return mixed
 
 
 @lru_cache(maxsize=8)

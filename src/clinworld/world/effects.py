@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Drug, DrugEffect
@@ -46,18 +46,14 @@ class DrugTable:
 @lru_cache(maxsize=2048)
 def load_drug_table(knowledge: Knowledge, drug_id: str, items: tuple[str, ...], has_diabetes: bool) -> DrugTable:
     """The effects of a drug on some items, in their order; zeros where the drug has none."""
-    doses = _list_doses(knowledge, drug_id)
-    effects = [_load_effect(knowledge, drug_id, item, has_diabetes) for item in items]
-    weight = _load_effect(knowledge, drug_id, WEIGHT, has_diabetes)
-    return DrugTable(
-        doses=doses,
-        own=_stack([effect.own for effect in effects], len(doses)),
-        percent=_stack([effect.percent for effect in effects], len(doses)),
-        weight_kg=weight.own,
-        weight_percent=weight.percent,
-        half_time_days=_stack([[effect.half_time_days] for effect in effects], 1),
-        shrinks=_stack([[effect.shrinks] for effect in effects], 1),
-    )
+    doses, weight = _list_doses(knowledge, drug_id), _load_effect(knowledge, drug_id, WEIGHT, has_diabetes)
+    own, percent = np.zeros((len(items), len(doses))), np.zeros((len(items), len(doses)))
+    half_time_days, shrinks = np.full((len(items), 1), np.nan), np.zeros((len(items), 1))
+    responding = list_responding(knowledge, drug_id)
+    for i, item in enumerate(items):
+        if item in responding:
+            own[i], percent[i], half_time_days[i], shrinks[i] = _load_effect(knowledge, drug_id, item, has_diabetes)
+    return DrugTable(doses, own, percent, weight.own, weight.percent, half_time_days, shrinks)
 
 
 class _Effect(NamedTuple):
@@ -70,10 +66,11 @@ class _Effect(NamedTuple):
 
 @lru_cache(maxsize=256)
 def list_responding(knowledge: Knowledge, drug_id: str) -> tuple[str, ...]:
-    """The analytes that a drug has an effect on, in table order."""
+    """The analytes and then the streams that a drug has an effect on, in table order."""
     said = {effect.item for effect in knowledge.drugs[drug_id].effects}
-    follows = [name for name in knowledge.analytes if f"{_PER_HBA1C}{name}" in knowledge.parameters] if HBA1C in said else []
-    return tuple(name for name in knowledge.analytes if name in said or name in follows)
+    if HBA1C in said:
+        said |= {name.removeprefix(_PER_HBA1C) for name in knowledge.parameters if name.startswith(_PER_HBA1C)}
+    return tuple(name for name in (*knowledge.analytes, *knowledge.streams) if name in said)
 
 
 @lru_cache(maxsize=16384)
@@ -98,10 +95,6 @@ def _list_doses(knowledge: Knowledge, drug_id: str) -> Reals:
 def _is_of_diabetes(effect: DrugEffect, has_diabetes: bool) -> bool:
     # What lowers glucose was tried in people with diabetes, whatever a row says of others; what raises it does so in everybody.
     return effect.population == POPULATIONS[True] or (not has_diabetes and effect.population == "any" and effect.mean < 0)
-
-
-def _stack(rows: Sequence[ArrayLike], width: int) -> Reals:
-    return np.array(rows, dtype=np.float64).reshape(-1, width)
 
 
 def _find_effects(drug: Drug, item: str, has_diabetes: bool) -> Sequence[DrugEffect]:

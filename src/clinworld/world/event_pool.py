@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -20,12 +19,12 @@ from clinworld.core.tables import load_csv
 from clinworld.knowledge.load import HERE, Knowledge
 from clinworld.knowledge.rows import BenignEvent
 from clinworld.schema.premise import Premise
+from clinworld.world.mixing import derive_mark, mix_words
 from clinworld.world.seasons import derive_months, is_in_months
 
 Flags = NDArray[np.bool_]
 
 DENSITY = "event_density_mismatch"
-_FINALISER = np.array([(30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)], dtype=np.uint64)  # splitmix64: (shift, factor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +69,7 @@ def load_pool(knowledge: Knowledge) -> EventPool:
                 barred.setdefault(name, [False] * len(rows))[n] = True
     return EventPool(
         rows=rows,
-        marks=np.array([int.from_bytes(blake2b(row.id.encode(), digest_size=8).digest(), "big") for row in rows], dtype=np.uint64),
+        marks=np.array([derive_mark(row.id) for row in rows], dtype=np.uint64),
         is_drawn=np.array([row.weight > 0 for row in rows], dtype=bool),
         per_weight=np.array([-1 / row.weight if row.weight else -np.inf for row in rows], dtype=np.float64),
         topics=np.array([topics[row.topic] for row in rows], dtype=np.int64),
@@ -273,11 +272,7 @@ def _slot_keys(pool: EventPool, series: Series, n: int, places: NDArray[np.int64
 
 def _mix_keys(pool: EventPool, words: Words, places: NDArray[np.int64]) -> NDArray[np.float64]:
     # One addressed word a slot, mixed with each row's own digest: as many independent draws as slots × rows for the price of one address.
-    mixed = words[:, None] ^ pool.marks[places]
-    for shift, factor in _FINALISER[:, :, None]:
-        mixed ^= mixed >> shift
-        mixed *= factor
-    keys = words_to_uniform(mixed)
+    keys = words_to_uniform(mix_words(words[:, None], pool.marks[places]))
     keys += 2.0**-54
     np.log(keys, out=keys)
     keys *= pool.per_weight[places]

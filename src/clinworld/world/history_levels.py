@@ -244,7 +244,7 @@ class _Effect(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _load_moves(knowledge: Knowledge, drug: str, has_diabetes: bool) -> tuple[tuple[str, ...], _Effect]:
-    """The analytes that a drug may move, in table order, and what it does to them."""
+    """The items that a drug may move, in table order, and what it does to them."""
     names = list_responding(knowledge, drug)
     table = load_drug_table(knowledge, drug, names, has_diabetes)
     bounded = [bool(shrinks) and f"levels_trial_{name}" in knowledge.parameters for name, shrinks in zip(names, table.shrinks, strict=True)]

@@ -5,7 +5,6 @@ Day, kind of place, length of the text and position are drawn before it is decid
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -20,8 +19,8 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Drug, OldEvent
 from clinworld.schema.premise import Patient, Premise
 from clinworld.schema.record import PastEvent
-from clinworld.world.draw_people import mix_words
 from clinworld.world.history_drugs import find_states, find_use, forbids_state, list_treated
+from clinworld.world.mixing import derive_mark, mix_words
 
 Flags = NDArray[np.bool_]
 
@@ -172,7 +171,7 @@ def _load_rates(knowledge: Knowledge) -> tuple[Words, NDArray[np.float64]]:
     # By row, then for nothing: a mark for its draws, and how often it comes up.
     number, rows = knowledge.parameter, knowledge.past_events.values()
     names = [*(row.id for row in rows), "nothing"]
-    marks = [int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big") for name in names]
+    marks = [derive_mark(name) for name in names]
     rates = [row.weight * (find_use(knowledge, row.taken) if row.taken else 1.0) for row in rows]
     return np.array(marks, dtype=np.uint64), np.maximum(np.array([*rates, number("history_weight_nothing")]), _LEAST_RATE)
 
