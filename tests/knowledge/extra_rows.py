@@ -36,8 +36,8 @@ SOUND: dict[str, dict[str, str]] = {
         **{"id": "sample", "kind": "injury", "text_en": "Saw a film", "text_zh": ZH["film"], "weight": "1", **ORIGIN},
     },
     "artifacts": {
-        **{"id": "sample", **NAMES, "explains_en": "A shift", "explains_zh": ZH["explains"], "size": "1", "unit": "kg"},
-        **{"needs": "smart_scale", "series": "weight", "turning_kind": "trap", **ORIGIN},
+        **{"id": "sample", **NAMES, "explains_en": "A shift", "explains_zh": ZH["explains"], "size_low": "1", "size_high": "2"},
+        **{"direction": "up", "unit": "kg", "needs": "smart_scale", "series": "weight", "turning_kind": "trap", **ORIGIN},
     },
     "devices": {"id": "sample", **NAMES, "reports": "weight|lipids", **ORIGIN},
     "drivers": {

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from extra_rows import read_table
 
@@ -94,18 +95,24 @@ def test_the_calibrated_wearables_keep_the_published_constants(knowledge: Knowle
     assert knowledge.streams["stress_score"].p_present == 0.352
 
 
-def test_the_label_rule_and_the_fault_sizes_keep_the_published_numbers(knowledge: Knowledge) -> None:
+def test_the_label_rule_keeps_the_published_numbers_and_the_fault_sizes_lie_about_theirs(knowledge: Knowledge) -> None:
     rule = knowledge.outcomes["weight_regain"]
     assert (rule.min_change_frac, rule.min_change_kg, rule.persist_days, rule.smoothing_readings) == (0.05, 0.75, 56, 7)
-    sizes = {key: row.size for key, row in knowledge.artifacts.items()}
-    assert sizes == {
-        "device_switch": 3.2,
-        "transient_spike": 3.6,
-        "context_confound": 2.2,
-        "unit_error": 1.15,
-        "mnar_missing": None,
-        "adherence_gap": 0.45,
+    published = {"device_switch": 3.2, "transient_spike": 3.6, "context_confound": 2.2, "adherence_gap": 0.45}
+    rows = knowledge.artifacts
+    ranges = {key: (row.size_low, row.size_high) for key, row in rows.items() if row.size_low is not None}
+    assert ranges.keys() == published.keys()
+    assert all(low < published[key] < high and high / low < 2.5 for key, (low, high) in ranges.items())
+    assert {key: row.direction for key, row in rows.items() if row.direction} == {
+        **{"device_switch": "either", "transient_spike": "either", "context_confound": "up"}
     }
+
+
+def test_a_mixed_up_unit_is_a_pound_or_a_jin_and_goes_both_ways(knowledge: Knowledge) -> None:
+    pound_kg, jin_kg = 0.45359237, 0.5
+    factors = knowledge.artifacts["unit_error"].factors
+    assert np.allclose(sorted(factors), sorted([pound_kg, jin_kg, 1 / jin_kg, 1 / pound_kg]), rtol=1e-4)
+    assert {key for key, row in knowledge.artifacts.items() if row.factors} == {"unit_error"}
 
 
 def test_off_label_pairs_are_named_as_such(knowledge: Knowledge) -> None:

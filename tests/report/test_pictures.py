@@ -89,6 +89,21 @@ def test_pictures_with_given_bounds_share_one_scale() -> None:
     assert len(ticks) == 1
 
 
+def test_a_reading_in_pounds_stands_at_the_edge_and_flattens_nothing() -> None:
+    item, gold = pairs()[0]
+    weight = gold.chart.find("weight")
+    assert weight is not None
+    ticks = weight.ticks.copy()
+    ticks[5] = round(2.2046 * ticks[5])
+    in_pounds = replace(weight, ticks=ticks)
+    chart = replace(gold.chart, series=tuple(in_pounds if each is weight else each for each in gold.chart.series))
+    fault = ChartFault("unit_error", "weight", (int(weight.days[5]),), 2.2046)
+    faulty = drawn_from_gold(item, replace(gold, chart=chart, faults=(fault,)))
+    assert find_bounds([faulty]) == find_bounds([drawn_from_gold(item, replace(gold, faults=()))])
+    (mark,) = draw_timeline(faulty, KNOWLEDGE, "en", title="x").faulty
+    assert mark.y == draw_timeline(faulty, KNOWLEDGE, "en", title="x").top and f"{ticks[5] / 10:.1f} kg" in mark.label
+
+
 def test_the_small_picture_shows_the_same_days() -> None:
     item, gold = pairs()[0]
     small = draw_compact(gold, item.index_day, title="x")

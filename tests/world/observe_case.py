@@ -16,6 +16,10 @@ from clinworld.schema.record import Series
 from clinworld.world.observe import ObservedSeries, observe_series
 
 _NUMBERS = count()
+SIZES: dict[str, float] = {
+    **{"device_switch": 3.2, "transient_spike": 3.6, "context_confound": 2.2, "unit_error": 2.0},
+    **{"mnar_missing": 0.0, "adherence_gap": 0.45},
+}
 KNOWLEDGE = load_knowledge()
 EVERYTHING = ("smart_scale", "clinic_scale", "wearable", "cgm", "bp_cuff", "lab_panel")
 ANALYTES = {
@@ -96,8 +100,8 @@ def with_rows(kind: str, *rows: Any) -> Knowledge:
 
 
 def plan(kind: ArtifactClass, week: int = 8, span: int = 10) -> PlannedArtifact:
-    size = KNOWLEDGE.artifacts[kind].size
-    return PlannedArtifact(kind, 7 * week, 7 * week + span, 0.0 if size is None else size)
+    """A fault of a usual size; `draw_artifact` gives one of its own to a case."""
+    return PlannedArtifact(kind, 7 * week, 7 * week + span, SIZES[kind], 2 if kind == "unit_error" else None)
 
 
 def find(observed: ObservedSeries, name: str) -> Series:

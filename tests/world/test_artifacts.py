@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from observe_case import KNOWLEDGE, as_bytes, find, make_course, make_premise, observe, plan, readings
 
 from clinworld.core.errors import PremiseConflict
+from clinworld.core.rng import Rng
 from clinworld.schema.job import ArtifactClass
 from clinworld.schema.premise import PlannedArtifact
+from clinworld.world.artifact_sizes import draw_artifact
 from clinworld.world.artifacts import APPLY
 
 CLASSES = list(get_args(ArtifactClass))
@@ -39,7 +41,7 @@ def test_an_artifact_changes_the_readings_gold_names_and_no_other_byte(kind, wee
     # The other faults stand after day 400, out of reach.
     standing = tuple(plan(other, at, 10) for other, at in others)
     premise = make_premise(f"A-{case}", sampling_days=step, course_end_day=560, artifacts=standing)
-    declared = plan(kind, week, span)
+    declared = draw_artifact(kind, 7 * week, 7 * week + span, premise, KNOWLEDGE, Rng("7"))
     course = make_course(premise)
     clean = observe(premise, course=course)
     faulty = observe(replace(premise, artifacts=(declared, *standing)), course=course)
@@ -82,10 +84,10 @@ def test_names_order_and_the_clinic_scale_do_not_say_whether_there_is_a_fault(ki
 
 @pytest.mark.parametrize(
     "kind, expected",
-    [("device_switch", 32), ("transient_spike", 36), ("context_confound", 22)],
+    [("device_switch", 32), ("device_switch", -27), ("transient_spike", 36), ("transient_spike", -41), ("context_confound", 22)],
 )
 def test_jumps_have_exactly_their_size(kind: ArtifactClass, expected: int):
-    premise = make_premise(artifacts=(plan(kind),))
+    premise = make_premise(artifacts=(replace(plan(kind), size=expected / 10),))
     before, after = readings(find(observe(replace(premise, artifacts=())), "weight")), readings(find(observe(premise), "weight"))
     jumps = {after[day] - before[day] for day in before if after[day] != before[day]}
     assert jumps == {expected}
@@ -142,14 +144,16 @@ def test_a_fault_after_the_course_is_refused(kind: ArtifactClass, first: int):
         observe(premise)
 
 
-def test_a_unit_error_multiplies_the_first_two_readings_and_records_both_days():
-    premise = make_premise(artifacts=(plan("unit_error"),))
+@pytest.mark.parametrize("touched", [1, 2])
+@pytest.mark.parametrize("factor", KNOWLEDGE.artifacts["unit_error"].factors)
+def test_a_unit_error_multiplies_the_first_readings_and_records_their_days(factor: float, touched: int):
+    premise = make_premise(artifacts=(replace(plan("unit_error"), size=factor, most_readings=touched),))
     clean, faulty = observe(replace(premise, artifacts=())), observe(premise)
     (fault,) = faulty.faults
     before, after = readings(find(clean, "weight")), readings(find(faulty, "weight"))
     inside = [day for day in before if 56 <= day <= 66]
-    assert list(fault.days) == inside[:2]
-    assert all(abs(after[day] - 1.15 * before[day]) <= 0.5 for day in fault.days)
+    assert list(fault.days) == inside[:touched] and fault.size == factor
+    assert all(abs(after[day] - factor * before[day]) <= 0.5 for day in fault.days)
 
 
 def test_missing_readings_leave_none_in_the_window_and_all_others():

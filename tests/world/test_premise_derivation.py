@@ -1,6 +1,6 @@
 """How a premise follows from a case: defaults, derivations, draws by the case's own id, contexts beside symptoms."""
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from job_texts import KNOWLEDGE, premise_of, read_case, read_text
 from clinworld.core.rng import Rng
 from clinworld.schema.job import DeclaredSymptom, Job
 from clinworld.schema.premise import Premise
+from clinworld.world.artifact_sizes import draw_artifact
 from clinworld.world.contexts import SHOWN_FACETS, choose_contexts
 from clinworld.world.job_case import default_case
 from clinworld.world.premise import derive_premise
@@ -81,12 +82,15 @@ def test_weighing_step_is_the_longer_of_the_two_ways_to_say_it(tmp_path: Path) -
 
 def test_artifact_windows_start_with_the_week_and_a_new_scale_stays(tmp_path: Path) -> None:
     noise = "[{class: device_switch, week: 14}, {class: transient_spike, week: 9, span_days: 3}, {class: mnar_missing, week: 20}]"
-    artifacts = premise_of(tmp_path, latent=f"{{outcome: maintain, noise: {noise}}}").artifacts
-    assert [(a.kind, a.first_day, a.last_day, a.size) for a in artifacts] == [
-        ("transient_spike", 63, 65, 3.6),
-        ("device_switch", 98, 365, 3.2),
-        ("mnar_missing", 140, 149, 0.0),
+    premise = premise_of(tmp_path, latent=f"{{outcome: maintain, noise: {noise}}}")
+    artifacts = premise.artifacts
+    assert [(a.kind, a.first_day, a.last_day) for a in artifacts] == [
+        ("transient_spike", 63, 65),
+        ("device_switch", 98, 365),
+        ("mnar_missing", 140, 149),
     ]
+    assert all(artifact == draw_artifact(*astuple(artifact)[:3], premise, KNOWLEDGE, Rng(premise.seed)) for artifact in artifacts)
+    assert artifacts[2].size == 0.0
 
 
 def test_response_keeps_to_the_band_of_its_driver_and_varies() -> None:

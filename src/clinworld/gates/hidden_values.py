@@ -83,7 +83,7 @@ def hidden_controls(premise: Premise) -> list[tuple[str, float]]:
         ("reversal_week", None if premise.reversal_day is None else premise.reversal_day / 7),
         ("nadir_day", premise.nadir_day),
         ("nadir_weight", premise.nadir_weight_kg),
-        *((f"size of {artifact.kind}", artifact.size) for artifact in premise.artifacts),
+        *((f"size of {artifact.kind}", abs(artifact.size)) for artifact in premise.artifacts),
         *((f"day of {artifact.kind}", artifact.first_day) for artifact in premise.artifacts),
     ]
     return [(name, float(value)) for name, value in controls if value is not None]

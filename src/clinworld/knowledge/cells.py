@@ -153,6 +153,10 @@ class Cells:
             raise self.fail(column, "", "a number is required", do="Write it.")
         return value
 
+    def number_words(self, column: str, low: float | None = None, high: float | None = None) -> tuple[float, ...]:
+        """Numbers within [low, high] between `|`, each once; () when empty."""
+        return tuple(Cells({**self.values, column: word}, self._where).number(column, low, high) for word in self.words(column))
+
     def maybe_whole(self, column: str, low: int, high: int) -> int | None:
         """A whole number within [low, high], None when the cell is empty."""
         value = self.maybe_number(column, low, high)

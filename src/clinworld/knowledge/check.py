@@ -31,6 +31,7 @@ from clinworld.knowledge.check_names import (
     check_repeated_texts,
 )
 from clinworld.knowledge.check_numbers import (
+    check_artifacts,
     check_bounds,
     check_diagnostic_limits,
     check_drivers,
@@ -101,6 +102,7 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
     check_levels,
     check_diagnostic_limits,
     check_drivers,
+    check_artifacts,
     check_missing_days,
     check_finding_kinds,
     check_units,

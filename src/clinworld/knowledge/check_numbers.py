@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from clinworld.core.units import from_ticks, to_ticks
 from clinworld.knowledge.faults import find_unknown
 from clinworld.knowledge.load import Knowledge
-from clinworld.knowledge.places import place_of
+from clinworld.knowledge.places import place_of, rows_in_question
 from clinworld.knowledge.rows import Analyte, Stream
 from clinworld.schema.finding import Finding
 
@@ -123,6 +123,27 @@ def check_drivers(knowledge: Knowledge) -> Iterator[Finding]:
             if value is not None and not stream.hard_low <= value <= stream.hard_high:
                 allowed = f"{stream.hard_low:g} to {stream.hard_high:g}"
                 yield Finding("driver_evidence_is_whole", place_of(knowledge, "drivers", key, cell), f"{value:g}", allowed)
+
+
+def check_artifacts(knowledge: Knowledge) -> Iterator[Finding]:
+    """A fault has a range of sizes that rises, or factors, or neither; a size in the unit of the readings says which way it moves them."""
+    for key, row in rows_in_question(knowledge, "artifacts"):
+        low, high, stream = row.size_low, row.size_high, knowledge.streams.get(row.series)
+        place = place_of(knowledge, "artifacts", key, "size_high")
+        if (low is None) != (high is None) or (low is not None and row.factors):
+            found = f"{low} to {high}, {len(row.factors)} factors"
+            yield Finding("artifact_size_is_whole", place, found, "size_low and size_high together, or factors, or none of them")
+        elif low is not None and high is not None and not 0 < low < high:
+            yield Finding("artifact_size_is_whole", place, f"{low:g} to {high:g}", "size_low above 0 and size_high above it")
+        for factor in row.factors:
+            if factor in (0, 1):
+                place = place_of(knowledge, "artifacts", key, "factors")
+                yield Finding("artifact_size_is_whole", place, f"{factor:g}", "factors above 0 other than 1")
+        moves = stream is not None and low is not None and row.unit == stream.ucum
+        if stream is not None and bool(row.direction) != moves:
+            place = place_of(knowledge, "artifacts", key, "direction")
+            allowed = f"a direction where the size is in {stream.ucum}, none elsewhere"
+            yield Finding("artifact_size_is_whole", place, repr(row.direction), allowed)
 
 
 def check_missing_days(knowledge: Knowledge) -> Iterator[Finding]:

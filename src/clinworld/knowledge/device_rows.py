@@ -79,12 +79,18 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactRow:
-    """A class of measurement fault: its default size (kg, factor or adherence fraction), what it needs and what it does."""
+    """A class of measurement fault: how large it may be (kg, factor or adherence fraction), what it needs and what it does.
+
+    Each case draws its own size, from `size_low` to `size_high` or one of `factors`; a class without either has none.
+    """
 
     id: str
     names: Wording
     explains: Wording
-    size: float | None
+    size_low: float | None
+    size_high: float | None
+    direction: Literal["", "up", "either"]  # which way readings are moved, "" where they are not moved by a size
+    factors: tuple[float, ...]
     unit: str
     needs: tuple[str, ...]  # any of these devices
     series: str  # the series it touches

@@ -20,7 +20,7 @@ __all__ = ["KINDS", "KindCount", "ListingRow", "StatusShare", "count_kinds", "co
 
 _NOT_VALUES = ("id", "names", "citation", "text", "meaning", "ucum", "dose_unit", "unit", "source", "status", "is_name_only")
 _LIMITS = ("ref_low_m", "ref_high_m", "ref_low_f", "ref_high_f", "ref_low", "ref_high", "cut", "hard_low", "hard_high", "diagnostic_high")
-_IN_ROW_UNIT = (*_LIMITS, "mean_m", "mean_f", "value", "size", "ladder", "low", "high")
+_IN_ROW_UNIT = (*_LIMITS, "mean_m", "mean_f", "value", "size_low", "size_high", "factors", "ladder", "low", "high")
 _ON_SCALE = ("sd_between", "sd_within", "per_year_over_40", "per_bmi_over_25", "saturday", "sunday", "monday")
 _SUFFIX_UNITS = (("_pct", "%"), ("_days", "d"), ("_weeks", "wk"), ("_change_kg", "kg"))
 _ITEMS = ("analytes", "streams", "findings")

@@ -54,6 +54,11 @@ def maybe_number(low: float | None = None, high: float | None = None) -> Field:
     return Field(lambda cells, column: cells.maybe_number(column, low, high), may_lack=True)
 
 
+def numbers(low: float | None = None, high: float | None = None) -> Field:
+    """Numbers within [low, high] between `|`, each once; () when empty."""
+    return Field(lambda cells, column: cells.number_words(column, low, high), may_lack=True)
+
+
 def whole(low: int, high: int) -> Field:
     """A whole number within [low, high] that must be there."""
     return Field(lambda cells, column: cells.whole(column, low, high))

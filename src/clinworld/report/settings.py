@@ -18,6 +18,7 @@ from clinworld.schema.gold import GoldRow, TurningPoint
 from clinworld.schema.item import Item
 from clinworld.schema.premise import PlannedArtifact, Premise
 from clinworld.schema.record import PARTS, Chart, Record
+from clinworld.world.artifact_sizes import draw_artifact
 from clinworld.world.build import build_world
 from clinworld.world.conflicts_course import check_noise
 from clinworld.world.notes import count_distractors, count_events
@@ -89,13 +90,13 @@ def make_hard(premise: Premise, knowledge: Knowledge) -> Premise:
 
 def _allowed(premise: Premise, knowledge: Knowledge) -> tuple[PlannedArtifact, ...]:
     """One fault of each class that this patient's measurements can show, spread over the time before T in the table's order."""
-    planned = []
+    planned, rng = [], Rng(premise.seed)
     slot = max(1, premise.index_day // SLOTS)
     for place, row in enumerate(knowledge.artifacts.values()):
         first = slot * (place + 1) - slot // 2
         lasts = row.id == "device_switch"
         first, last = (premise.index_day - slot, premise.course_end_day) if lasts else (first, first + max(1, slot - 2))
-        fault = PlannedArtifact(row.id, first, last, row.size or 0.0)  # type: ignore[arg-type]  # rows are exactly the classes
+        fault = draw_artifact(row.id, first, last, premise, knowledge, rng)  # type: ignore[arg-type]  # rows are exactly the classes
         if not list(check_noise(replace(premise, artifacts=(fault,)), knowledge)):
             planned.append(fault)
     return tuple(sorted(planned, key=lambda each: (each.first_day, each.kind)))

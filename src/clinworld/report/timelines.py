@@ -96,10 +96,20 @@ def drawn_from_gold(item: Item, gold: GoldRow) -> Drawn:
 
 
 def find_bounds(drawn: Sequence[Drawn]) -> Bounds:
-    """The lowest and highest kg any of these pictures has to show, a little widened."""
-    values = [drawn_values for each in drawn for drawn_values in (each.truth_kg, *(series.values() for series in _weights(each.chart)))]
-    joined = np.concatenate(values)
-    return float(np.floor(joined.min() - 1)), float(np.ceil(joined.max() + 1))
+    """The lowest and highest kg any of these pictures has to show, a little widened.
+
+    A faulty reading further off than the others span, as pounds for kilograms, stands at the edge: it would flatten everything else.
+    """
+    sound, faulty = [each.truth_kg for each in drawn], [np.empty(0)]
+    for each in drawn:
+        for series in _weights(each.chart):
+            is_faulty = np.isin(series.days, sorted(_faulty_days(each.faults, series.name)))
+            sound.append(series.values()[~is_faulty])
+            faulty.append(series.values()[is_faulty])
+    low, high = float(np.concatenate(sound).min()), float(np.concatenate(sound).max())
+    beside = np.concatenate(faulty)
+    beside = beside[(beside > 2 * low - high) & (beside < 2 * high - low)]
+    return float(np.floor(min([low, *beside]) - 1)), float(np.ceil(max([high, *beside]) + 1))
 
 
 def draw_timeline(drawn: Drawn, knowledge: Knowledge, language: Language, *, title: str, bounds: Bounds | None = None) -> Timeline:
@@ -205,7 +215,8 @@ def _faulty(series: Series, faults: Sequence[ChartFault], knowledge: Knowledge, 
         if day in kinds:
             name = say_fault(knowledge, kinds[day], frame.language)
             label = say("mark:fault", frame.language, day=day, value=f"{value:.{series.decimals}f}", name=name)
-            marks.append(Mark(frame.x(day), frame.y(value), "hidden" if day > frame.index_day else "", label))
+            kg = min(max(value, frame.low), frame.high)
+            marks.append(Mark(frame.x(day), frame.y(kg), "hidden" if day > frame.index_day else "", label))
     return marks
 
 

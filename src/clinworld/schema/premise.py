@@ -20,12 +20,16 @@ class PlannedSymptom:
 
 @dataclass(frozen=True, slots=True)
 class PlannedArtifact:
-    """A fault in the measurements: `last_day` is inclusive; `size` in the artifact row's unit (kg, factor, fraction)."""
+    """A fault in the measurements: `last_day` is inclusive; `size` in the artifact row's unit (kg, factor, fraction), below 0 downwards.
+
+    `most_readings` is how many readings of its days it touches, from the first on; None: all, or those its kind says.
+    """
 
     kind: ArtifactClass
     first_day: int
     last_day: int
     size: float
+    most_readings: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def shift_nearest(series: Series, planned: PlannedArtifact, premise: Premise, kn
 
 def multiply_first(series: Series, planned: PlannedArtifact, premise: Premise, knowledge: Knowledge) -> tuple[Series, Days]:
     """Mixed-up units: the first readings of the window are multiplied by the size."""
-    places = _inside(series, planned)[: int(knowledge.parameter("unit_error_readings"))]
+    places = _inside(series, planned)[: planned.most_readings]
     _need(series, places, planned, premise)
     ticks = series.ticks.copy()
     ticks[places] = to_ticks(ticks[places] * planned.size, 0)

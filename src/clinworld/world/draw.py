@@ -20,7 +20,6 @@ from clinworld.world.draw_mix import load_draw_weights, spread_mix
 from clinworld.world.draw_people import Limits, Person, draw_background, draw_person
 from clinworld.world.effects import DIABETES, load_drug_table
 from clinworld.world.job_case import default_case
-from clinworld.world.job_keys import load_job_keys, read_default
 from clinworld.world.pace import descent_limit_kg_per_day
 
 _LOW_RESPONSE, _POOR, _NO_DRIVER = "biological_low_response", "poor_medication_adherence", "unknown_or_multifactorial"
@@ -76,7 +75,7 @@ def _draw_ids(job: Job, n: int) -> list[str]:
 
 _FIELDS = (
     *("disease", "outcome", "driver", "index_day", "course_end", "reversal_week", "drug", "dose_steps", "loss", "distractor_level"),
-    *("regain_slope", "regained", "adherence_low", "has_fault", "fault_week", "fault", "symptom_rate", "life_event_rate"),
+    *("regain_slope", "regained", "adherence_low", "has_fault", "fault_week", "fault_days", "fault", "symptom_rate", "life_event_rate"),
 )
 
 
@@ -352,7 +351,7 @@ def _draw_noise(draws: _Draws, index_day: int, devices: tuple[str, ...]) -> tupl
     kinds = tuple(kind for kind in load_draw_weights()["fault"] if not rows[kind].needs or set(rows[kind].needs) & set(devices))
     first = int(number("draw_fault_first_week"))
     week = draws.whole("fault_week", first, max(first, index_day // 7 - 2))
-    span = read_default(load_job_keys()["noise"]["span_days"])
+    span = draws.whole("fault_days", int(number("draw_fault_days_low")), int(number("draw_fault_days_high")))
     return (DeclaredArtifact(cast("ArtifactClass", draws.choose("fault", kinds)), week, span),)
 
 

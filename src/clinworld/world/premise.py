@@ -5,12 +5,14 @@ Nothing is clipped to fit: contradictions stay and `check_premise` names them. C
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from clinworld.core.days import parse_age_range
 from clinworld.core.rng import Rng
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.job import Case, Controls, Facts, Job, Outcome
 from clinworld.schema.premise import Patient, PlannedArtifact, PlannedSymptom, Premise
+from clinworld.world.artifact_sizes import draw_artifact
 from clinworld.world.conflicts import check_premise
 from clinworld.world.contexts import choose_contexts
 from clinworld.world.job_case import FALLING_DRIVER
@@ -39,7 +41,7 @@ def derive_premise(case: Case, job: Job, knowledge: Knowledge, rng: Rng) -> Prem
     contexts = choose_contexts(facts.symptoms, knowledge)
     ages = parse_age_range(facts.age_range)
     assert ages is not None, facts.age_range
-    return Premise(
+    premise = Premise(
         case_id=case.case_id,
         seed=shown_seed(job.seed),
         patient=Patient(
@@ -71,7 +73,7 @@ def derive_premise(case: Case, job: Job, knowledge: Knowledge, rng: Rng) -> Prem
         missingness=controls.missingness,
         sampling_days=max(facts.sampling_days, max(1, round(7 / controls.event_density.measure_per_week))),
         density=controls.event_density,
-        artifacts=_derive_artifacts(controls, knowledge),
+        artifacts=(),
         distractor_level=controls.distractor_level,
         distractor_axes=controls.distractor_cond_axes,
         symptoms=tuple(
@@ -89,6 +91,7 @@ def derive_premise(case: Case, job: Job, knowledge: Knowledge, rng: Rng) -> Prem
         has_red_flag=bool(dict(controls.other).get("ddx_red_flag", False)),
         clinician_warranted=dict(controls.other).get("ddx_clinician_warranted"),
     )
+    return replace(premise, artifacts=_plan_artifacts(controls, premise, knowledge, rng)) if controls.noise else premise
 
 
 def _draw_outcome(case_id: str, knowledge: Knowledge, rng: Rng) -> Outcome:
@@ -164,11 +167,11 @@ def _derive_response(case_id: str, controls: Controls, driver: str, knowledge: K
     return next((round(value, 4) for value in drawn if low <= value <= high), 1.0)
 
 
-def _derive_artifacts(controls: Controls, knowledge: Knowledge) -> tuple[PlannedArtifact, ...]:
-    """Windows of the declared faults, by first day; a size of 0 is that of a fault without one (missing readings)."""
+def _plan_artifacts(controls: Controls, premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[PlannedArtifact, ...]:
+    """The declared faults with their windows and drawn sizes, by first day."""
     planned = []
     for fault in controls.noise:
         first = 7 * fault.week
         last = controls.course_end_day if fault.kind == _LASTING else first + fault.span_days - 1
-        planned.append(PlannedArtifact(fault.kind, first, last, knowledge.artifacts[fault.kind].size or 0.0))
+        planned.append(draw_artifact(fault.kind, first, last, premise, knowledge, rng))
     return tuple(sorted(planned, key=lambda artifact: (artifact.first_day, artifact.kind)))
