@@ -164,9 +164,8 @@ def list_facts(record: Record, knowledge: Knowledge, language: Language | None) 
     for order in record.prescriptions:
         yield Fact(order.day, drug_code(order.drug), order.dose, order.unit, PRESCRIPTION, None)
     for handed in record.dispensing:
-        code = drug_code(handed.drug)
-        yield Fact(handed.day, code, handed.dose, handed.unit, DISPENSING, None)
-        yield Fact(handed.day, f"{code}//days_supplied", handed.days_supplied, DAYS, DISPENSING, None)
+        yield Fact(handed.day, drug_code(handed.drug), handed.dose, handed.unit, DISPENSING, None)
+        yield Fact(handed.day, f"{drug_code(handed.drug)}//days_supplied", handed.days_supplied, DAYS, DISPENSING, None)
     for taken in record.specimens:
         at = f"{OWN}/specimen"
         yield Fact(taken.day, f"{at}/minute_of_day", taken.minute_of_day, MINUTES, LABORATORY, None)

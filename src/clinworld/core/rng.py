@@ -39,7 +39,7 @@ _FIRST_SCALED_CELL = np.array(_FIRST_CELL + (_TAIL_BITS - 1) * _CELLS, dtype=np.
 _MULTIPLIERS = (np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157))
 _KEY_STEPS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B))
 _ROUNDS, _HALF_WORD, _LOW_HALF = 10, np.uint64(32), np.uint64(2**32 - 1)
-_OFTEN = 0.25  # what is asked for so many times a case in the first cases is drawn ahead in others
+_OFTEN = 0.25  # share of the first cases that ask for what is then drawn ahead for others
 
 _NO_BUFFER = (0, 0, 0, 0)
 _FEW = 8  # words up to which one by one is faster than all at once
@@ -253,7 +253,7 @@ class Rng:
         self.seed = str(seed)
         self._turn = _Turn()
         self._case_id, self._key = "", _key(self.seed, "")
-        self._asked: Counter[Path] = Counter()  # how often a first word was not there yet, in cases begun by `draw_ahead`
+        self._asked: Counter[Path] = Counter()  # how many times the first word at an address was asked for and not there already
         self._often: list[Path] = []
         self._ahead: dict[str, dict[Path, int]] = {}  # first words drawn ahead, by case
 
@@ -277,10 +277,9 @@ class Rng:
         """The first `n` words of several series of a case, [path, word]: those `at` gives one by one, for less."""
         key = self._key_of(case_id)
         if n == 1:
-            ahead = self._ahead.get(case_id)
-            if ahead is None:
-                return np.array(list(self._turn.first_words(key, paths, None)), dtype=np.uint64).reshape(-1, 1)
-            if missing := [path for path in paths if path not in ahead]:
+            ahead = self._ahead.get(case_id, {})
+            missing = [path for path in paths if path not in ahead]
+            if missing:
                 self._asked.update(missing)
                 ahead = ahead | dict(zip(missing, self._turn.first_words(key, missing, None), strict=True))
             return np.array([ahead[path] for path in paths], dtype=np.uint64).reshape(-1, 1)
