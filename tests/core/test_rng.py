@@ -53,17 +53,6 @@ def test_several_series_at_once_are_those_that_one_by_one_give(n):
     assert rng.first_words("d", paths, 2).tolist() != rng.first_words("c", paths, 2).tolist()
 
 
-def test_words_drawn_ahead_are_those_that_one_by_one_give():
-    rng, paths = Rng("s"), [("levels", f"item_{i}") for i in range(40)]
-    names = [f"case {i}" for i in range(12)]
-    for cases in (names[:4], names[4:], names[4:]):
-        rng.draw_ahead(cases)
-        for case in (*cases, "not announced"):
-            alone = [rng.at(case, *path).words(1).tolist() for path in paths]
-            assert rng.first_words(case, paths, 1).tolist() == alone
-            assert rng.first_words(case, [("seldom", case), *paths[::-1]], 1)[1:].tolist() == alone[::-1]
-
-
 def test_normals_follow_the_normal_distribution_to_the_tails():
     words = Rng(3).at("c", "n").words(400_000)
     x = words_to_normal(words)

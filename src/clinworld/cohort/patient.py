@@ -85,7 +85,6 @@ def build_patients(first: int, case_ids: Sequence[str], job: Job, wanted: Wanted
 
     All of them are in memory at once. Raises what `build_patient` raises.
     """
-    rng.draw_ahead(case_ids)
     return run_together(_follow_patient(place, name, job, wanted, knowledge, rng) for place, name in enumerate(case_ids, first))
 
 

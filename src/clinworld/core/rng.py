@@ -7,7 +7,6 @@ the case and placed by the rest of the path; the transforms are our own, so no N
 import hashlib
 import math
 import struct
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from statistics import NormalDist
@@ -26,7 +25,6 @@ _PLACE_BITS = 46  # of the 52 bits of a mantissa, the first 6 name one of 64 cel
 _TAIL_BITS = 54  # a tail is a whole number and a half of these parts of one
 _FIRST_CELL = (1021 - (_OCTAVES - 1)) * _CELLS  # 1021: exponent field of a float in [0.25, 0.5)
 
-Path = tuple[str | int, ...]
 State = tuple[int, ...]  # words of the generator's state: plain whole numbers are set much faster than an array's
 
 # Constants in the arithmetic of whole arrays are arrays too: NumPy takes as long to make one of a number as to use it.
@@ -35,18 +33,12 @@ _HALF, _UNIT = np.array(0.5), np.array(2.0**-53)
 _TO_CELL, _PLACE_MASK = np.array(_PLACE_BITS, dtype=np.int64), np.array((1 << _PLACE_BITS) - 1, dtype=np.int64)
 _FIRST_SCALED_CELL = np.array(_FIRST_CELL + (_TAIL_BITS - 1) * _CELLS, dtype=np.int64)
 
-# Philox4x64-10 (Salmon et al. 2011): multipliers of the first and third word, and what the key grows by from round to round.
-_MULTIPLIERS = (np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157))
-_KEY_STEPS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B))
-_ROUNDS, _HALF_WORD, _LOW_HALF = 10, np.uint64(32), np.uint64(2**32 - 1)
-_OFTEN = 0.25  # share of the first cases that ask for what is then drawn ahead for others
-
 _NO_BUFFER = (0, 0, 0, 0)
 _FEW = 8  # words up to which one by one is faster than all at once
 _AS_FLOAT, _AS_BITS = struct.Struct("<d"), struct.Struct("<q")
 
 
-def _encode(parts: Path) -> bytes:
+def _encode(parts: tuple[str | int, ...]) -> bytes:
     # Length prefixes keep ("ab", "c") and ("a", "bc") apart.
     encoded = b""
     for part in parts:
@@ -66,7 +58,7 @@ def _key(seed: str, case_id: str) -> State:
 
 
 @lru_cache(maxsize=8192)
-def _place(path: Path) -> State:
+def _place(path: tuple[str | int, ...]) -> State:
     # The counter of a series' first block: the block number, then the path.
     raw = hashlib.blake2b(_encode(path), digest_size=24).digest()
     return _as_words(bytes(8) + raw)
@@ -135,31 +127,6 @@ def words_to_normal(words: Words) -> Reals:
     return np.copysign(normals, (words << _TO_SIGN).view(np.float64), out=normals)
 
 
-def _draw_first_words(keys: Words, places: Words) -> Words:
-    """The first word [case, address] that Philox gives with keys [case, 2] at places [address, 4].
-
-    All at once they cost a tenth of turning a generator to each.
-    """
-    one, two = keys.T[:, :, None]
-    a, b, c, d = places.T[:, None, :]
-    a = a + np.uint64(1)  # Philox counts before it draws
-    for _ in range(_ROUNDS):
-        (high_a, low_a), (high_c, low_c) = _multiply(_MULTIPLIERS[0], a), _multiply(_MULTIPLIERS[1], c)
-        a, b, c, d = high_c ^ b ^ one, low_c, high_a ^ d ^ two, low_a
-        one, two = one + _KEY_STEPS[0], two + _KEY_STEPS[1]
-    first: Words = a
-    return first
-
-
-def _multiply(factor: np.uint64, words: Words) -> tuple[Words, Words]:
-    """The high and the low word of products of 128 bits, by halves of words as on paper."""
-    factor_low, factor_high = factor & _LOW_HALF, factor >> _HALF_WORD
-    low, high = words & _LOW_HALF, words >> _HALF_WORD
-    crossed = factor_low * high
-    middle = (factor_low * low >> _HALF_WORD) + (crossed & _LOW_HALF) + factor_high * low
-    return factor_high * high + (crossed >> _HALF_WORD) + (middle >> _HALF_WORD), factor * words
-
-
 class _Turn:
     # One generator, turned to an address before it draws. What its state is set from is kept, and only counter and key are changed.
     __slots__ = ("_inner", "_philox", "_state")
@@ -183,7 +150,7 @@ class _Turn:
         self._philox.state = self._state
         return self._philox
 
-    def first_words(self, key: State, paths: Iterable[Path], n: int | None) -> Iterator[Any]:
+    def first_words(self, key: State, paths: Iterable[tuple[str | int, ...]], n: int | None) -> Iterator[Any]:
         """What the generator draws first at each of some addresses of a case: a word, or `n` of them."""
         philox, state, inner = self._philox, self._state, self._inner
         for path in paths:
@@ -247,42 +214,22 @@ class Series:
 class Rng:
     """All randomness of one seed; `at` names a series by case id and a path of words. One instance a thread."""
 
-    __slots__ = ("_ahead", "_asked", "_case_id", "_key", "_often", "_turn", "seed")
+    __slots__ = ("_case_id", "_key", "_turn", "seed")
 
     def __init__(self, seed: str | int) -> None:
         self.seed = str(seed)
         self._turn = _Turn()
         self._case_id, self._key = "", _key(self.seed, "")
-        self._asked: Counter[Path] = Counter()  # how many times the first word at an address was asked for and not there already
-        self._often: list[Path] = []
-        self._ahead: dict[str, dict[Path, int]] = {}  # first words drawn ahead, by case
 
     def at(self, case_id: str, *path: str | int) -> Series:
         """The series at an address; equal addresses give equal series."""
         return Series(self._turn, self._key_of(case_id), _place(path))
 
-    def draw_ahead(self, case_ids: Sequence[str]) -> None:
-        """Draw the first words that some cases about to be made will ask for, all at once and for less. It moves no draw.
-
-        What is often asked for shows in the cases of the first call, for which nothing is drawn ahead.
-        """
-        if not self._often and self._ahead:
-            self._often = [path for path, times in self._asked.items() if times >= _OFTEN * len(self._ahead)]
-        keys = np.array([_key(self.seed, case_id) for case_id in case_ids], dtype=np.uint64).reshape(-1, 2)
-        places = np.array([_place(path) for path in self._often], dtype=np.uint64).reshape(-1, 4)
-        words = _draw_first_words(keys, places).tolist()
-        self._ahead = {case_id: dict(zip(self._often, drawn, strict=True)) for case_id, drawn in zip(case_ids, words, strict=True)}
-
-    def first_words(self, case_id: str, paths: Sequence[Path], n: int) -> Words:
+    def first_words(self, case_id: str, paths: Sequence[tuple[str | int, ...]], n: int) -> Words:
         """The first `n` words of several series of a case, [path, word]: those `at` gives one by one, for less."""
         key = self._key_of(case_id)
         if n == 1:
-            ahead = self._ahead.get(case_id, {})
-            missing = [path for path in paths if path not in ahead]
-            if missing:
-                self._asked.update(missing)
-                ahead = ahead | dict(zip(missing, self._turn.first_words(key, missing, None), strict=True))
-            return np.array([ahead[path] for path in paths], dtype=np.uint64).reshape(-1, 1)
+            return np.array(list(self._turn.first_words(key, paths, None)), dtype=np.uint64).reshape(-1, 1)
         words = np.empty((len(paths), n), dtype=np.uint64)
         for place, drawn in enumerate(self._turn.first_words(key, paths, n)):
             words[place] = drawn
