@@ -51,8 +51,8 @@ class Limits(NamedTuple):
         at = list(places)
         log_rows = [i for i, place in enumerate(at) if place in self.log_rows]
         floors, growing = ([(at.index(i), value) for i, value in rows if i in at] for rows in (self.floors, self.growing))
-        columns = (self.low, self.high, self.sd_within, self.steps_per_unit, self.half_step)
-        return Limits(*(column[at] for column in columns), log_rows, floors, growing)
+        low, high, sd_within = self.low[at], self.high[at], self.sd_within[at]
+        return Limits(low, high, sd_within, self.steps_per_unit[at], self.half_step[at], log_rows, floors, growing)
 
 
 class Ease(NamedTuple):
