@@ -15,7 +15,7 @@ from clinworld.world.condition_effects import _hold, list_acting, push_levels, p
 from clinworld.world.condition_findings import find_result, follow
 from clinworld.world.condition_pushes import find_pushes, list_documented, load_kin
 from clinworld.world.condition_ramps import derive_ramps
-from clinworld.world.condition_sizes import DOWN, SIZES, UP, load_scale
+from clinworld.world.condition_sizes import DOWN, SIZES, UP, bend_move, load_scale
 from clinworld.world.course import build_course
 from clinworld.world.draw_people import contradicts
 from clinworld.world.formulas import formula_of, has_own_level
@@ -270,3 +270,18 @@ def test_an_item_that_goes_along_has_a_level_or_rules_out_a_background() -> None
     assert contradicts("anaemia_ckd", "secondary_polycythaemia", "M", 52.5, KNOWLEDGE)
     assert contradicts("anaemia_ckd", "thalassaemia_trait", "F", 52.5, KNOWLEDGE)
     assert not contradicts("gout", "secondary_polycythaemia", "M", 52.5, KNOWLEDGE)
+
+
+def test_large_moves_towards_a_bound_stay_apart_and_short_of_it() -> None:
+    way, reach = 3.0, KNOWLEDGE.parameter("effect.reach")
+    moves = np.linspace(0.0, 3.0 * way, 200)
+    bent = np.array([bend_move(float(move), way, reach) for move in moves])
+    assert np.array_equal(bent[moves <= reach * way], moves[moves <= reach * way])
+    assert (np.diff(bent) > 0.0).all() and bent.max() < way
+    assert bend_move(1.0, 0.0, reach) == 0.0
+
+
+def test_a_level_that_a_disease_moves_very_far_is_not_the_same_in_all_it_moves() -> None:
+    urine = [level_of("urine_acr", present("nephrotic", number)[0])[DAY] for number in range(40)]
+    place = np.sort(np.log(urine))
+    assert max(np.count_nonzero(np.abs(place - each) < 0.05) for each in place) < 10

@@ -183,3 +183,19 @@ def test_a_documented_condition_shows_in_what_is_found() -> None:
         and each.is_positive
         for n in range(4)
     )
+
+
+def drops(condition: str, people: int) -> list[FindingResult]:
+    premises = [make_premise(case_id=f"S-{n}", disease="", comorbidities=(condition,) if condition else ()) for n in range(people)]
+    results = [find_result("standing_sbp_drop", DAY, examine(premise)) for premise in premises]
+    return [each for each in results if isinstance(each, FindingResult)]
+
+
+def test_pressure_on_standing_rises_in_some_and_falls_without_a_gap_up_to_and_over_the_limit() -> None:
+    well, ill = drops("", 500), drops("autonomic_neuropathy", 60)
+    ticks = np.array([each.ticks for each in well])
+    assert 0.1 < np.mean(ticks < 0) < 0.4 and 0.0 < np.mean(ticks >= 20) < 0.06
+    both = np.unique([each.ticks for each in (*well, *ill)])
+    assert np.diff(both[(both >= -5) & (both <= 30)]).max() <= 2
+    assert np.median([each.ticks for each in ill]) > 18 > np.median(ticks) + 5
+    assert all(each.is_positive == (each.ticks >= 20) for each in (*well, *ill))

@@ -95,6 +95,26 @@ def test_the_background_fits_the_person_and_its_number_the_parameter(person: Per
             assert f"background.never.{name}" not in KNOWLEDGE.parameters
 
 
+APART = [
+    *[("graves", "subclinical_hypothyroidism"), ("hyperthyroidism", "subclinical_hypothyroidism"), ("toxic_nodule", "hypothyroidism")],
+    *[("hyperthyroidism", "toxic_nodule"), ("hyperthyroidism", "graves"), ("hypopituitarism", "subclinical_hypothyroidism")],
+    *[("haemochromatosis", "iron_deficiency_anaemia"), ("secondary_polycythaemia", "anaemia_inflammation"), ("lada", "prediabetes")],
+]
+
+
+@pytest.mark.parametrize(("one", "other"), APART)
+def test_conditions_that_exclude_each_other_are_not_documented_together(one: str, other: str) -> None:
+    for known, drawn in ((one, other), (other, one)):
+        for person in (WOMAN, MAN):
+            assert not any(drawn in had for had in backgrounds(person, Limits(known=(known,), bmi=33.0), 3 * PEOPLE))
+
+
+def test_conditions_that_only_share_an_organ_or_a_mild_opposite_are_documented_together() -> None:
+    pairs = [("type_2_diabetes", "subclinical_hypothyroidism"), ("masld", "iron_deficiency_anaemia"), ("osa", "ckd")]
+    for known, drawn in pairs:
+        assert any(drawn in had for had in backgrounds(WOMAN, Limits(known=(known,), bmi=33.0), 3 * PEOPLE))
+
+
 def test_a_complication_comes_only_with_its_cause() -> None:
     with_it = backgrounds(WOMAN, Limits(known=("type_2_diabetes",), bmi=33.0))
     without = backgrounds(WOMAN, Limits(answer="type_2_diabetes", bmi=33.0))

@@ -272,3 +272,17 @@ def test_what_a_condition_makes_true_of_a_patient_is_a_flag_that_rules_know():
         assert all(KNOWLEDGE.rule_facts[state].kind == "flag" for state in row.states)
         assert find_states(KNOWLEDGE, (key,)) == row.states
     assert find_states(KNOWLEDGE, ("obesity",)) == ()
+
+
+@pytest.mark.parametrize(("item", "condition", "drug"), [("vitamin_d_25oh", "vitamin_d_deficiency", "cholecalciferol")])
+def test_results_before_a_treatment_are_not_heaped_above_what_is_possible(item: str, condition: str, drug: str):
+    base = [premise for premise in premises() if condition not in premise.patient.comorbidities][:100]
+    found = []
+    for premise in base:
+        known = replace(premise.patient, comorbidities=(*premise.patient.comorbidities, condition))
+        history = draw_history(replace(premise, patient=known, case_id=f"{premise.case_id}-low"), KNOWLEDGE, RNG)
+        starts = [each.first_day for each in history.prescriptions if each.drug == drug]
+        found += [value for day, value in values_of(history, item).items() if starts and day <= min(starts)]
+    row = KNOWLEDGE.analytes[item]
+    assert len(found) > 30
+    assert np.mean(np.array(found) < 2 * row.hard_low) < 0.1 and np.mean(np.array(found) < row.ref_low_f) > 0.5

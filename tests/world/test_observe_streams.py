@@ -223,7 +223,7 @@ def test_noise_shrinks_towards_a_bound_instead_of_piling_up_on_it():
     [
         (8.3, 24, (70, 82), (0, 1)),  # diabetes on tablets: about 72 % in range and 0.5 % below it
         (9.2, 33, (55, 70), (0, 3)),  # on insulin: about 60 % and 2.5 %
-        (5.5, 17, (94, 99), (0, 4)),  # without diabetes: about 97 %
+        (5.5, 17, (97, 99), (0.5, 2)),  # without diabetes: about 99 %, and 1 % below it
         (10.2, 28, (45, 60), (0, 1)),  # HbA1c 8 %: about half the day
         (12.5, 27, (20, 35), (0, 0.5)),
     ],
@@ -240,7 +240,37 @@ def test_times_in_and_below_range_are_parts_of_one_day():
         observed = observe(make_premise(f"C-{i}"))
         within, below, mean = (find(observed, name) for name in ("cgm_tir", "cgm_tbr", "cgm_mean"))
         assert within.days.tolist() == below.days.tolist() == mean.days.tolist()
-        assert (within.values() + below.values() <= 100.5).all()  # each is rounded
+        assert (within.values() + below.values() <= 100).all()
+
+
+def days_of(level: float, case: str) -> dict[str, np.ndarray]:
+    premise = make_premise(case)
+    course = make_course(premise)
+    observed = observe(premise, course=replace(course, levels={**course.levels, "cgm_mean": np.full(366, level)}))
+    return {name: find(observed, name).values() for name in ("cgm_mean", "cgm_tir", "cgm_tbr")}
+
+
+def test_without_diabetes_glucose_is_in_range_nearly_all_day_and_now_and_then_wholly():
+    people = [days_of(5.5, f"G-{i}") for i in range(40)]
+    below, within = (np.array([one[name].mean() for one in people]) for name in ("cgm_tbr", "cgm_tir"))
+    assert 0.5 < np.median(below) < 2 and below.max() < 8 and np.median(within) > 97
+    days = {name: np.concatenate([one[name] for one in people]) for name in people[0]}
+    assert min(np.mean(days["cgm_tbr"] == 0), np.mean(days["cgm_tir"] == 100)) > 0.05
+    # Nothing is heaped next to the bound: the shares fall from none on.
+    counts = [int(np.count_nonzero(days["cgm_tbr"] == each / 10)) for each in range(6)]
+    assert max(counts) == max(counts[:2])
+
+
+def test_mean_glucose_of_a_day_stays_above_its_floor_where_the_level_does():
+    near = np.concatenate([days_of(4.6, f"G-{i}")["cgm_mean"] for i in range(20)])
+    floor = KNOWLEDGE.parameter("days_floor_cgm_mean")
+    assert near.min() >= floor and abs(near.mean() - 4.6) < 0.05 and np.mean(near <= floor) < 0.05
+    assert days_of(4.0, "G-0")["cgm_mean"].min() < 4.0
+
+
+def test_days_of_sensor_glucose_differ_more_where_it_is_higher():
+    spreads = [np.median([days_of(level, f"G-{i}")["cgm_mean"].std() for i in range(20)]) for level in (5.6, 11.2)]
+    assert 0.2 < spreads[0] < 0.4 and 1.7 < spreads[1] / spreads[0] < 2.3
 
 
 def test_the_share_of_a_normal_below_a_value_is_that_of_the_error_function():

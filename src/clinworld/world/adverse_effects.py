@@ -21,7 +21,7 @@ from clinworld.knowledge.rows import Analyte, Contraindication, Stream
 from clinworld.knowledge.word_tables import RED_FLAGS, find_listed_word
 from clinworld.schema.course import Reals
 from clinworld.schema.premise import Premise
-from clinworld.world.condition_sizes import DOWN, SIZES, UP, load_scale
+from clinworld.world.condition_sizes import DOWN, SIZES, UP, bend_move, load_scale
 from clinworld.world.event_pool import answer_words, find_answer_word
 from clinworld.world.look_alikes import fits_patient
 from clinworld.world.medication import derive_doses, draw_dose_changes
@@ -246,7 +246,7 @@ def _push(level: Reals, is_shift: bool, harm: Harm, share: Reals, premise: Premi
     start = float(on_scale[0])
     move = beyond if limit is None else max(harm.sign * (limit - start) + beyond, beyond)
     bound = scale.ceiling if harm.sign == UP else scale.floor
-    move = min(move, max(0.0, knowledge.parameter("effect.reach") * harm.sign * (bound - start)))
+    move = bend_move(move, max(0.0, harm.sign * (bound - start)), knowledge.parameter("effect.reach"))
     row = knowledge.items[harm.item]
     known = (premise.patient.disease, *premise.patient.comorbidities)
     if harm.sign == UP and isinstance(row, Analyte | Stream) and row.diagnostic_high is not None and row.diagnostic_of not in known:

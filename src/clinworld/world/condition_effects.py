@@ -17,7 +17,7 @@ from clinworld.schema.course import Reals
 from clinworld.schema.premise import Patient, Premise
 from clinworld.world.condition_pushes import Push, find_pushes, list_documented
 from clinworld.world.condition_ramps import derive_ramps
-from clinworld.world.condition_sizes import SIZES, UP, Scale, load_scale
+from clinworld.world.condition_sizes import SIZES, UP, Scale, bend_move, load_scale
 
 WEIGHT = "weight"
 AREA = "conditions"
@@ -185,7 +185,7 @@ def _find_move(each: Acting, size: float, start: float, is_shift: bool, scale: S
     if is_shift:
         return move
     bound = scale.ceiling if push.sign == UP else scale.floor
-    move = min(move, max(0.0, number("effect.reach") * push.sign * (bound - start)))
+    move = bend_move(move, max(0.0, push.sign * (bound - start)), number("effect.reach"))
     row = knowledge.items[push.item]
     if push.sign == UP and isinstance(row, Analyte | Stream) and row.diagnostic_high is not None:
         patient = premise.patient

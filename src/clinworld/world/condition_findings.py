@@ -197,7 +197,9 @@ def _find_stream(row: Stream, day: int, patient: Examined) -> FindingResult | Un
     else:
         level = _stream_level(row, patient)[day : day + 1]
     step = 10.0**-row.decimals
-    bounds = np.array([max(row.hard_low, step) if is_log else row.hard_low, row.hard_high])
+    floor = patient.knowledge.parameters.get(f"days_floor_{row.id}")
+    least = row.hard_low if floor is None or level[0] <= floor.value else floor.value
+    bounds = np.array([max(least, step) if is_log else least, row.hard_high])
     low, high = (np.log(bounds) if is_log else bounds).tolist()
     value = reflect(level + noise, low, high)
     return _print(row.id, day, float((np.exp(value) if is_log else value)[0]), row.decimals)
@@ -294,10 +296,15 @@ def _add_noise(row: FindingKind, level: Reals, days: Days, patient: Examined) ->
     noise = words_to_normal(words[days - first])
     if row.id in (_OFFICE, _AMBULATORY):
         return np.minimum(np.maximum(level + knowledge.parameter("finding.office_sd") * noise, scale.floor), scale.ceiling)
-    width = knowledge.parameter("finding.noise_log") if scale.is_log else knowledge.parameter("finding.noise_share") * _half(scale)
+    width = knowledge.parameter("finding.noise_log") if scale.is_log else _find_noise(row, scale, knowledge)
     on_scale = np.log(level) if scale.is_log else level
     value = np.minimum(np.maximum(on_scale + width * noise, scale.floor), scale.ceiling)
     return np.exp(value) if scale.is_log else value
+
+
+def _find_noise(row: FindingKind, scale: Scale, knowledge: Knowledge) -> float:
+    own = knowledge.parameters.get(f"finding.noise.{row.id}")
+    return knowledge.parameter("finding.noise_share") * _half(scale) if own is None else own.value
 
 
 def _scale_of(row: FindingKind, patient: Examined) -> Scale:
@@ -340,7 +347,9 @@ def _usual_level(row: FindingKind, scale: Scale, patient: Examined) -> float:
     """The person's level of a numeric finding without a cause, on the scale; in a few people a little outside the limits."""
     number, premise = patient.knowledge.parameter, patient.premise
     drawn = patient.rng.at(premise.case_id, AREA, row.id, "person")
-    share, chance = min(max(drawn.gauss(0), -2.0), 2.0), drawn.chance(1)
+    share, chance = float(reflect(np.array([drawn.gauss(0)]), -2.0, 2.0)[0]), drawn.chance(1)
+    if f"finding.usual_mean.{row.id}" in patient.knowledge.parameters:  # some people lie beyond the limit, and nobody apart from the rest
+        return scale.read(number(f"finding.usual_mean.{row.id}") + number(f"finding.usual_sd.{row.id}") * share)
     if chance < number(f"finding.false_positive.{row.kind}"):
         sign = 1 if scale.high is not None else -1
         limit = scale.limit(sign)

@@ -16,7 +16,7 @@ from clinworld.schema.course import Reals
 from clinworld.world.condition_sizes import DOWN, SIZES, UP, find_most_own, load_scale, reference_limits
 from clinworld.world.formulas import formula_of
 
-_SIGNS = {"up": UP, "positive": UP, "down": DOWN, "negative": DOWN, "normal": 0}
+SIGNS = {"up": UP, "positive": UP, "down": DOWN, "negative": DOWN, "normal": 0}
 _GRID = 513
 
 
@@ -61,7 +61,7 @@ def find_pushes(knowledge: Knowledge, condition: str, sex: str, age_years: float
 
 
 def _push_own(finding: ConditionFinding, row: Condition, sex: str, knowledge: Knowledge) -> Push:
-    sign, size = _SIGNS[finding.moves], finding.size if finding.size in SIZES else "moderate"
+    sign, size = SIGNS[finding.moves], finding.size if finding.size in SIZES else "moderate"
     scale = load_scale(knowledge, finding.item, sex)
     beyond = scale.beyond(sign, size) if scale is not None and sign else 0.0
     most = find_most_own(knowledge, finding.item, sign, size)

@@ -111,6 +111,16 @@ def find_most_own(knowledge: Knowledge, item: str, sign: int, size: str) -> floa
     return float(np.log(np.array([knowledge.parameters[key].value]))[0]) if key in knowledge.parameters else np.inf
 
 
+def bend_move(move: float, way: float, reach: float) -> float:
+    """A move that never goes all the `way` to a bound: from `reach` of it on it is bent, so that large ones stay apart.
+
+    >>> [round(bend_move(move, 10.0, 0.8), 2) for move in (5.0, 8.0, 10.0, 14.0, 30.0)]
+    [5.0, 8.0, 9.0, 9.5, 9.83]
+    """
+    left, span = way - move, (1.0 - reach) * way
+    return move if left >= span else way - span / (2.0 - left / span) if span > 0.0 else 0.0
+
+
 def _scale_stream(row: Stream, knowledge: Knowledge) -> Scale:
     is_log = row.scale == "log"
     step = 10.0**-row.decimals

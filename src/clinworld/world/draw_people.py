@@ -15,7 +15,7 @@ from clinworld.core.rng import Rng, Words, words_to_uniform
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Analyte, Condition, Stream
 from clinworld.schema.course import Reals
-from clinworld.world.condition_pushes import find_pushes
+from clinworld.world.condition_pushes import SIGNS, find_pushes
 from clinworld.world.condition_sizes import DOWN, SIZES, UP
 from clinworld.world.history_drugs import find_contraindications, find_states
 from clinworld.world.mixing import derive_mark, mix_words
@@ -26,6 +26,7 @@ BAND_YEARS = 5
 CHRONIC = ("weeks", "months", "years")
 CALM = ("routine", "soon")
 _OBESITY, _BMI = "obesity", "bmi"
+_SCREENING, _CONFIRMATORY = "screening", "confirmatory"  # roles of findings
 _MOVED = ("weight", "adherence", "evidence")  # roles of streams that a case's course decides
 
 
@@ -189,13 +190,13 @@ def _pairs_of(knowledge: Knowledge, name: str) -> tuple[_Pair, ...]:
 def _is_possible(name: str, person: Person, limits: Limits, accepted: Sequence[str], knowledge: Knowledge) -> bool:
     if name == limits.answer or name in limits.known or (limits.answer and _resemble(name, limits.answer, knowledge)):
         return False
-    if any(_resemble(name, other, knowledge) and not _are_a_pair(name, other, knowledge) for other in (*limits.known, *accepted)):
+    age, had = (person.age_low + person.age_high) / 2.0, (*limits.known, *accepted)
+    if any(_are_apart(name, other, person.sex, age, knowledge) and not _are_a_pair(name, other, knowledge) for other in had):
         return False
     if name == _OBESITY and (limits.bmi is None or limits.bmi < (knowledge.findings[_BMI].cut or 0.0)):
         return False
     if not _has_needed(name, [*limits.known, *accepted], knowledge):
         return False
-    age = (person.age_low + person.age_high) / 2.0
     if limits.answer and contradicts(name, limits.answer, person.sex, age, knowledge):
         return False
     if limits.spares_course and _moves_course(name, limits.known, person.sex, age, knowledge):
@@ -208,6 +209,33 @@ def _resemble(one: str, other: str, knowledge: Knowledge) -> bool:
     """Whether either is among the look-alikes of the other."""
     pairs = ((one, other), (other, one))
     return any(b in [alike.condition for alike in knowledge.conditions[a].look_alikes] for a, b in pairs if a in knowledge.conditions)
+
+
+@lru_cache(maxsize=65536)
+def _are_apart(one: str, other: str, sex: str, age_years: float, knowledge: Knowledge) -> bool:
+    """Whether two conditions are hardly documented in one person.
+
+    One is taken for the other; they move an item past mild in opposite directions; what finds or confirms both goes different ways in
+    them; or the same result finds both, which are then two names of one state.
+    """
+    moved, opposed = (_find_moved(knowledge, name, sex, age_years).past_mild for name in (one, other))
+    if _resemble(one, other, knowledge) or any(opposed.get(item) == -sign for item, sign in moved.items()):
+        return True
+    told, as_told = _find_telling(knowledge, one), _find_telling(knowledge, other)
+    shared = [(told[item], as_told[item]) for item in told.keys() & as_told.keys()]
+    return any(mine.sign != its.sign or (mine.is_screening and its.is_screening) for mine, its in shared)
+
+
+class _Telling(NamedTuple):
+    # The direction (0: held normal) in which a finding goes that finds or confirms a condition, and whether it finds it.
+    sign: int
+    is_screening: bool
+
+
+@lru_cache(maxsize=512)
+def _find_telling(knowledge: Knowledge, name: str) -> Mapping[str, _Telling]:
+    rows = knowledge.conditions[name].findings if name in knowledge.conditions else ()
+    return {each.item: _Telling(SIGNS[each.moves], each.role == _SCREENING) for each in rows if each.role in (_SCREENING, _CONFIRMATORY)}
 
 
 def _are_a_pair(one: str, other: str, knowledge: Knowledge) -> bool:

@@ -258,19 +258,26 @@ LINES: Mapping[str, Callable[[Patient, float, Knowledge], Line]] = {
 
 
 def calculate_time_below_range(values: Mapping[str, Reals], age_years: float | Reals, sex: str, knowledge: Knowledge) -> Reals:
-    """Share of a day in % with glucose below the range, from the day's mean in mmol/L and CV in %: glucose of a day is lognormal."""
-    return 100 * _share_below(values, knowledge.parameter("glucose_range_low"))
+    """Share of a day in % with glucose below the range, from the day's mean in mmol/L and CV in %."""
+    return 100 * _share_below(values, knowledge.parameter("glucose_range_low"), knowledge)
 
 
 def calculate_time_in_range(values: Mapping[str, Reals], age_years: float | Reals, sex: str, knowledge: Knowledge) -> Reals:
-    """Share of a day in % with glucose in the range: what is left by the time below it and, of a lognormal day, the time above it."""
-    return 100 * _share_below(values, knowledge.parameter("glucose_range_high")) - values["cgm_tbr"]
+    """Share of a day in % with glucose in the range: what is left by the time below it, as printed, and by the time above it.
+
+    Never more than whole percents of the day that the time below leaves, so that the two printed are no more than the day.
+    """
+    below = values["cgm_tbr"]
+    return np.minimum(100 * _share_below(values, knowledge.parameter("glucose_range_high"), knowledge) - below, np.floor(100 - below))
 
 
-def _share_below(values: Mapping[str, Reals], limit: float) -> Reals:
-    mean, cv = values["cgm_mean"], values["cgm_cv"] / 100
-    variance = np.log1p(cv * cv)
-    return normal_share((math.log(limit) - np.log(mean) + variance / 2) / np.sqrt(variance))
+def _share_below(values: Mapping[str, Reals], limit: float, knowledge: Knowledge) -> Reals:
+    """Share of a day below a limit: glucose of a day is skewed alike at every mean and spread, a lognormal moved and stretched to these."""
+    mean, sd = values["cgm_mean"], values["cgm_mean"] * values["cgm_cv"] / 100
+    log_sd = knowledge.parameter("glucose_day_log_sd")
+    sd_of_shape = math.sqrt(math.expm1(log_sd * log_sd))
+    place = np.maximum(1 + sd_of_shape * (limit - mean) / sd, np.finfo(np.float64).tiny)
+    return normal_share(np.log(place) / log_sd + log_sd / 2)
 
 
 def normal_share(z: Reals) -> Reals:

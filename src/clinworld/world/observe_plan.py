@@ -30,9 +30,11 @@ NEGLIGIBLE = 2.0**-20  # weight of a past day from which on it is dropped
 
 
 class Limits(NamedTuple):
-    """How far streams go and how finely they are printed, as columns [stream, 1]; the bounds lie one printed step inside the hard bounds.
+    """How far streams go and how finely they are printed, as columns [stream, 1].
 
-    Bounds and SD are on the row's scale. `half_step` is half a printed step; `log_rows` are the places of the rows on a log scale.
+    The bounds lie one printed step inside the hard bounds, but for shares of a day, which may be all or nothing. Bounds and SD are on the
+    row's scale. `half_step` is half a printed step; `log_rows` are the places of the rows on a log scale. `floors` are (place, what no
+    day falls below where the level itself does not), `growing` (place, level at which the SD is the row's, with which it goes).
     """
 
     low: Reals
@@ -41,12 +43,16 @@ class Limits(NamedTuple):
     steps_per_unit: Reals
     half_step: Reals
     log_rows: list[int]
+    floors: list[tuple[int, float]]
+    growing: list[tuple[int, float]]
 
     def pick(self, places: Sequence[int]) -> "Limits":
         """The limits of some of the rows."""
         at = list(places)
         log_rows = [i for i, place in enumerate(at) if place in self.log_rows]
-        return Limits(self.low[at], self.high[at], self.sd_within[at], self.steps_per_unit[at], self.half_step[at], log_rows)
+        floors, growing = ([(at.index(i), value) for i, value in rows if i in at] for rows in (self.floors, self.growing))
+        low, high, sd_within = self.low[at], self.high[at], self.sd_within[at]
+        return Limits(low, high, sd_within, self.steps_per_unit[at], self.half_step[at], log_rows, floors, growing)
 
 
 class Ease(NamedTuple):
@@ -167,6 +173,7 @@ def load_stack(knowledge: Knowledge, devices: tuple[str, ...]) -> Stack:
     is_log = np.array([[row.scale == "log"] for row in rows])
     is_derived = np.array([[bool(row.parent)] for row in rows])
     per_unit = np.array([[10.0**row.decimals] for row in rows])
+    inside = np.array([[0 if row.derived_by in DAILY else 1] for row in rows])
 
     def column(name: str) -> Reals:
         return np.array([[_number(row, name)] for row in rows], dtype=np.float64)
@@ -178,12 +185,14 @@ def load_stack(knowledge: Knowledge, devices: tuple[str, ...]) -> Stack:
         rows=rows,
         devices=tuple(_device(row, devices) if row.role in WORN else "" for row in rows),
         limits=Limits(
-            low=scaled((np.floor(column("hard_low") * per_unit) + 1) / per_unit),
-            high=scaled((np.ceil(column("hard_high") * per_unit) - 1) / per_unit),
+            low=scaled((np.floor(column("hard_low") * per_unit) + inside) / per_unit),
+            high=scaled((np.ceil(column("hard_high") * per_unit) - inside) / per_unit),
             sd_within=column("sd_within"),
             steps_per_unit=per_unit,
             half_step=0.5 / per_unit,
             log_rows=np.flatnonzero(is_log).tolist(),
+            floors=_list_named(rows, "days_floor_", knowledge),
+            growing=_list_named(rows, "days_sd_at_", knowledge),
         ),
         mean_m=np.where(is_derived, [[row.intercept_m or 0] for row in rows], scaled(column("mean_m"))),
         mean_f=np.where(is_derived, [[row.intercept_f or 0] for row in rows], scaled(column("mean_f"))),
@@ -196,6 +205,11 @@ def load_stack(knowledge: Knowledge, devices: tuple[str, ...]) -> Stack:
         p_present=column("p_present")[:, 0],
         is_weekly=np.array([row.role in WEEKLY for row in rows]),
     )
+
+
+def _list_named(rows: Sequence[Stream], prefix: str, knowledge: Knowledge) -> list[tuple[int, float]]:
+    """The places of the rows that have a parameter of their own, and its value."""
+    return [(i, knowledge.parameter(name)) for i, row in enumerate(rows) if (name := f"{prefix}{row.id}") in knowledge.parameters]
 
 
 @lru_cache(maxsize=64)
@@ -258,7 +272,7 @@ def _order_generations(stack: Stack) -> tuple[Generation, ...]:
         per_step = [10.0 ** -stack.rows[parent].decimals for parent in parents]
         slope = [(row.slope or 0) * step for row, step in zip(rows, per_step, strict=False)]
         by_formula = tuple((i, _find_formula(row)) for i, row in enumerate(rows) if row.derived_by)
-        bounded = [i for i, row in enumerate(rows) if row.parent and (row.derived_by or row.per_bmi_over_25)]
+        bounded = [i for i, row in enumerate(rows) if row.parent and (row.derived_by in LINES or row.per_bmi_over_25)]
         limits = stack.limits.pick(ready)
         ease = _ease(limits.pick(bounded))
         generations.append(Generation(_places(ready), limits, _places(parents), np.array(slope)[:, None], by_formula, bounded, ease))

@@ -226,14 +226,22 @@ def _follow_formula(formula: str, premise: Premise, plan: Plan, ticks: Reals, pa
 def _print_values(limits: Limits, level: Reals, noise: Reals, spread: Reals) -> Reals:
     """Printed ticks of level plus noise, all inside the hard bounds, as floats. Changes `noise`.
 
-    `spread` [stream, 1] is how many times the row's day-to-day SD this person has.
+    `spread` [stream, 1] is how many times the row's day-to-day SD this person has. A day stays above a floor that the level keeps above.
     Noise shrinks with the room left to the nearer bound: a day-to-day SD fits twice, or it would pile values up there.
     """
-    low, high, sd_within, steps_per_unit, half_step, log_rows = limits
+    low, high, sd_within, steps_per_unit, half_step, log_rows, floors, growing = limits
+    if floors:
+        low = low.copy()
+        for row, floor in floors:
+            low[row] = floor if level[row].min() > floor else low[row]
     room = np.minimum(level - low, high - level)
     room *= 0.5
     np.maximum(room, half_step, out=room)
-    np.minimum(room, sd_within * spread, out=room)
+    widest = sd_within * spread
+    for row, at in growing:
+        np.minimum(room[row], widest[row] * (level[row] / at), out=room[row])
+        widest[row] = np.inf  # this row has its SD by day
+    np.minimum(room, widest, out=room)
     values = np.multiply(noise, room, out=noise)
     values += level
     reflect(values, low, high)
