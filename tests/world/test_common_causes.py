@@ -73,12 +73,6 @@ def test_an_item_without_a_row_is_all_its_own():
     assert mixture.needed == ("lipase",) and mixture.weights.tolist() == [[[1.0]]]
 
 
-def test_a_picked_item_is_what_it_was_among_the_others():
-    mixture = load_mixture(KNOWLEDGE, "between", ("hdl_c", "triglycerides", "fasting_insulin"), "F")
-    normals = np.array([Rng("1").at("C", name).normal(3) for name in mixture.needed])
-    assert (mixture.pick([2, 0]).mix(normals) == mixture.mix(normals)[[2, 0]]).all()
-
-
 def test_mixed_normals_have_the_correlation_of_their_row():
     mixture = load_mixture(KNOWLEDGE, "within", ("alt", "ast"), "F")
     normals = np.array([Rng("1").at("C", name).normal(40_000) for name in mixture.needed])

@@ -6,7 +6,7 @@ takes nothing from those that come after it, so a new one at the end of the tabl
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -41,11 +41,6 @@ class Mixture:
         for part in others:
             mixed += part
         return np.asarray(mixed)
-
-    def pick(self, places: Sequence[int]) -> "Mixture":
-        """The mixture of some of its items, from the same normals."""
-        at = list(places)
-        return Mixture(self.needed, self.places[:, at], self.weights[:, at])
 
 
 @lru_cache(maxsize=4096)

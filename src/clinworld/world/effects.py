@@ -5,12 +5,11 @@ without an effect row of the drug does not respond to it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Drug, DrugEffect
@@ -36,11 +35,6 @@ class DrugTable:
     weight_percent: Reals
     half_time_days: Reals
     shrinks: Reals  # 1 where the effect was seen in more diabetes than the patient may have, and goes with the excess over normal [item, 1]
-
-    def pick(self, rows: NDArray[np.int64]) -> "DrugTable":
-        """The table of some items."""
-        item = {name: getattr(self, name)[rows] for name in ("own", "percent", "half_time_days", "shrinks")}
-        return replace(self, **item)
 
 
 @lru_cache(maxsize=2048)

@@ -5,7 +5,7 @@ there is decided in `level_motion.py` and put together in `level_course.py`.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -48,12 +48,6 @@ class FirstLevels(NamedTuple):
     high: Reals
     bmi_sd: float
     bmi_most_sd: float
-
-    def pick(self, places: Sequence[int]) -> "FirstLevels":
-        """Where some of the items start."""
-        at = list(places)
-        columns = {name: getattr(self, name)[at] for name in ("is_shift", "is_log", "mean", "per_bmi", "sd", "low", "high")}
-        return self._replace(names=tuple(self.names[i] for i in at), mixture=self.mixture.pick(at), **columns)
 
 
 class Followed(NamedTuple):
