@@ -62,9 +62,8 @@ print(opened)
     assert python(code).strip() == "[]"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_no_clinical_wording_in_chinese_stands_in_code(path):
-    assert not re.search(r"[一-鿿]", path.read_text(encoding="utf-8"))
+def test_no_clinical_wording_in_chinese_stands_in_code():
+    assert len(SOURCES) > 400 and [str(path) for path in SOURCES if re.search(r"[一-鿿]", path.read_text(encoding="utf-8"))] == []
 
 
 def answer_bearing_files() -> list[Path]:

@@ -178,6 +178,7 @@ def test_the_help_of_a_verb_lists_its_options(verb, capsys):
     assert "--empty" not in out and [word for word in out.split() if word.startswith("--no-")] in ([], ["--no-probes"])
 
 
+@pytest.mark.slow
 def test_json_is_one_document_and_nothing_else(job, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     good = job()
@@ -232,6 +233,7 @@ def test_json_is_one_document_although_the_agent_prints(job, tmp_path):
         assert said in done.stderr
 
 
+@pytest.mark.slow
 def test_a_job_run_in_the_other_language_is_reported_and_can_be_run_in_its_own(job, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     good = job()
@@ -319,6 +321,7 @@ def test_a_break_by_the_user_is_told_without_a_traceback(job, tmp_path):
     assert process.returncode == 130 and "Run again" in out + err and "Traceback" not in err and "asyncio" not in err
 
 
+@pytest.mark.slow
 def test_a_report_after_a_sample_names_the_items_that_were_not_asked(job, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     two = job(GOOD + SECOND, "two")

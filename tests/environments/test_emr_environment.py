@@ -53,6 +53,7 @@ def rows_of(kind, **more):
     return draw_rows(Arguments(num_tasks=1, kinds=(kind,), chart_rows=100, **more), "train")[1:]
 
 
+@pytest.mark.slow
 def test_the_package_and_what_it_is_made_of_load_no_verifiers():
     code = (
         f"import sys; sys.path.insert(0, {str(PLACE)!r})\n"
@@ -192,6 +193,7 @@ def test_after_finish_nothing_is_written():
     assert verdict.reward == 1.0 and [each["status"] for each in said] == [201, 200, 409, 409]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     calls=st.lists(

@@ -46,6 +46,7 @@ def test_no_gate_refuses_a_good_case_for_its_ordinary_id(case_id, job):
     assert set(built.kinds()) <= {"gold_rederives"}, built.reasons()  # the noise of an id may hide the truth; its letters refuse nothing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case_id", ["EWX-01", "patient-7", "Dbbcf0492", "site3_0017"])
 def test_a_distinctive_id_in_a_prompt_is_a_leak(case_id):
     clean = with_id(find_case("texts_clean"), case_id)

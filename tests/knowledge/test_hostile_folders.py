@@ -126,6 +126,7 @@ def test_as_many_names_as_are_allowed_are_read(tmp_path: Path) -> None:
     assert len(load_with(add_row(tmp_path, "analytes", aliases=names)).analytes["sample"].aliases) == MOST_WORDS
 
 
+@pytest.mark.slow
 def test_hidden_files_of_other_programs_are_nobodys(tmp_path: Path) -> None:
     add_file(tmp_path, "drugs", DRUG)
     for name in (".DS_Store", "drugs/._sample.yaml"):

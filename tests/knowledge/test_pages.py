@@ -87,6 +87,7 @@ def test_a_disease_shows_its_words_look_alikes_red_flags_traps_and_shares(langua
         assert not [each for each in said if each not in text], name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_drug_shows_steps_effects_harms_limits_and_partners_with_their_units(language: Language) -> None:
     knowledge, book = read_package(), Book(read_package(), language)

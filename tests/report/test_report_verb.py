@@ -51,6 +51,7 @@ def test_report_with_json_prints_one_document(tmp_path: Path, capsys: pytest.Cap
     assert document["page"].endswith("index.html") and document["parts"][0]["boards"][0]["common_items"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_report_language_is_the_batchs_own_unless_another_is_asked_for(tmp_path: Path, language: str) -> None:
     batch = copy_batch(tmp_path)

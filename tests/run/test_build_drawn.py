@@ -49,7 +49,7 @@ SLOW = pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "items"),
     [
-        (1, 20),
+        pytest.param(1, 20, marks=SLOW),
         pytest.param(2, 30, marks=SLOW),
         pytest.param(3, 40, marks=SLOW),
         pytest.param(4, 20, marks=SLOW),

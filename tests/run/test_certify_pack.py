@@ -40,6 +40,7 @@ def without_right_answers():
     return pack
 
 
+@pytest.mark.slow
 def test_the_oracle_is_paid_on_every_item_and_silence_on_none(done):
     assert [(each.name, each.count, each.trials) for each in done.certificate.right] == [("oracle", 0, PLAN.items)]
     earned = {each.name: each.count for each in done.certificate.families}

@@ -200,6 +200,7 @@ def test_where_a_drug_is_borne_badly_that_is_told_now_and_then() -> None:
     assert gut_notes(INTOLERANCE, after=True).mean() >= 2.0
 
 
+@pytest.mark.slow
 def test_counting_what_is_told_of_the_gut_by_the_index_day_does_not_name_the_driver() -> None:
     """Others tell of the drug too, after a dose step, and of everyday upsets: a count leaves it open."""
     own = gut_notes(INTOLERANCE, after=False)

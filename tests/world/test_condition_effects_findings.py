@@ -191,6 +191,7 @@ def drops(condition: str, people: int) -> list[FindingResult]:
     return [each for each in results if isinstance(each, FindingResult)]
 
 
+@pytest.mark.slow
 def test_pressure_on_standing_rises_in_some_and_falls_without_a_gap_up_to_and_over_the_limit() -> None:
     well, ill = drops("", 500), drops("autonomic_neuropathy", 60)
     ticks = np.array([each.ticks for each in well])

@@ -71,6 +71,7 @@ def test_iron_deficiency_leaves_glucose_by_day_as_it_was() -> None:
     assert moved.keys() == {"hba1c"} and moved["hba1c"].max() > 5.75
 
 
+@pytest.mark.rows
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_what_a_device_measures_of_a_finding_moves_with_it(condition: str) -> None:
     assert unmoved(condition) == []

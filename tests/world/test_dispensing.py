@@ -49,6 +49,7 @@ def check_agreement(patients: Sequence[Premise]) -> None:
     assert np.std(covered - true) < 3.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.5, 0.65, 0.8, 0.95])
 def test_packs_of_those_who_take_a_share_of_their_doses_cover_that_share_of_the_days(level):
     """Never less, but for what is fetched early; more by what is left of the last pack and of those of earlier doses."""

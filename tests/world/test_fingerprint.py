@@ -89,6 +89,7 @@ def test_two_sides_with_the_same_patients_are_not_told_apart() -> None:
     assert find_fingerprint(read_marks([*one, *one], KNOWLEDGE), 99).p >= 0.5
 
 
+@pytest.mark.rows
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_condition_shares_a_symptom_with_others(condition: str) -> None:
     peers = list_peers(condition, KNOWLEDGE)

@@ -274,6 +274,7 @@ def test_what_a_condition_makes_true_of_a_patient_is_a_flag_that_rules_know():
     assert find_states(KNOWLEDGE, ("obesity",)) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("item", "condition", "drug"), [("vitamin_d_25oh", "vitamin_d_deficiency", "cholecalciferol")])
 def test_results_before_a_treatment_are_not_heaped_above_what_is_possible(item: str, condition: str, drug: str):
     base = [premise for premise in premises() if condition not in premise.patient.comorbidities][:100]

@@ -109,6 +109,7 @@ def last_dose(drug: str, u: float, visits: Sequence[int] = VISITS, weight_kg: fl
     return climb_doses(row, row.ladder[-1], visits, None, u, weight_kg, knowledge)[-1][1]
 
 
+@pytest.mark.rows
 @pytest.mark.parametrize("drug", [name for name, row in KNOWLEDGE.drugs.items() if f"history_dose.{name}" in KNOWLEDGE.parameters])
 def test_after_enough_visits_most_people_are_on_the_usual_dose_and_few_below_it(drug):
     usual = KNOWLEDGE.parameter(f"history_dose.{drug}")

@@ -66,6 +66,7 @@ def test_few_tests_are_brought() -> None:
     assert reported == set()
 
 
+@pytest.mark.slow
 def test_what_is_hidden_brings_no_test_and_moves_the_day_of_none() -> None:
     """The same visits chart the same analytes on the same days, whatever shows itself in the course."""
     looked = 0

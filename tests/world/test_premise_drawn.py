@@ -130,6 +130,7 @@ def test_written_and_drawn_cases_stand_in_one_job(tmp_path: Path) -> None:
     assert drawn(replace(job, items=None)) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("axis", "table"), [("disease", KNOWLEDGE.conditions), ("driver", KNOWLEDGE.drivers)])
 def test_any_label_of_a_mix_is_drawn_without_conflict_or_refused_with_its_line(axis: str, table: dict[str, object], tmp_path: Path) -> None:
     refused = []

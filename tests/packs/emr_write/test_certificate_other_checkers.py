@@ -24,6 +24,7 @@ def trials():
     return [*draw_trials(PLAN.families(), PLAN.counts(), SEED.value, knowledge()), *draw_published(SEED.value)]
 
 
+@pytest.mark.slow
 def test_a_checker_that_is_right_everywhere_is_certified_and_one_that_believes_a_banner_is_not(tmp_path):
     right = {trial.trial_id: trial.is_right for trial in trials()}
     good = certify_verdicts(tmp_path, "careful", right, PLAN, SEED, knowledge())
@@ -36,6 +37,7 @@ def test_a_checker_that_is_right_everywhere_is_certified_and_one_that_believes_a
         certify_verdicts(tmp_path, "banner", better, PLAN, SEED, knowledge())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "what", ["left out", "unknown", "no verdict", "half a character", "a number without end", "a long name", "a name of two lines"]
 )

@@ -277,6 +277,7 @@ OPS = st.one_of(
 SHARED = SqliteStore(SEEDS)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(OPS, max_size=6))
 def test_whatever_an_episode_does_the_next_finds_the_chart_as_it_was(steps):
