@@ -131,7 +131,8 @@ def check_artifacts(knowledge: Knowledge) -> Iterator[Finding]:
         low, high, stream = row.size_low, row.size_high, knowledge.streams.get(row.series)
         place = place_of(knowledge, "artifacts", key, "size_high")
         if (low is None) != (high is None) or (low is not None and row.factors):
-            found = f"{low} to {high}, {len(row.factors)} factors"
+            ends = {"size_low": low, "size_high": high, "factors": "|".join(f"{each:g}" for each in row.factors) or None}
+            found = ", ".join(f"{name} {value}" for name, value in ends.items() if value is not None)
             yield Finding("artifact_size_is_whole", place, found, "size_low and size_high together, or factors, or none of them")
         elif low is not None and high is not None and not 0 < low < high:
             yield Finding("artifact_size_is_whole", place, f"{low:g} to {high:g}", "size_low above 0 and size_high above it")
