@@ -19,7 +19,7 @@ from clinworld.gates.fingerprint import (
     plant_weight_band,
     read_marks,
 )
-from clinworld.schema.record import Record
+from clinworld.schema.record import Record, Series
 from clinworld.world.build import build_world
 from clinworld.world.draw_people import Person
 from clinworld.world.plan_presenting import list_peers, list_tellings, plan_pair, plan_presenting
@@ -127,6 +127,17 @@ def test_a_calculated_result_that_is_missing_is_no_mark_and_a_measured_one_is() 
         marks = read_marks([*one, *without(one, name)], KNOWLEDGE)
         first, second = np.split(marks.values, 2, axis=1)
         assert bool((first != second).any()) is is_mark, name
+
+
+def test_what_documented_conditions_bring_is_no_mark_in_who_has_these_and_is_one_in_others() -> None:
+    one, _ = pairs_of("cap")
+    known, devices = ("obesity", "hypothyroidism"), ("smart_scale", "lab_panel")
+    named = [replace(each, profile=replace(each.profile, known_conditions=known, devices=devices)) for each in one]
+    bare = [replace(each, profile=replace(each.profile, known_conditions=known[:1], devices=devices)) for each in one]
+    tsh = Series("tsh", "laboratory", "mU/L", 2, np.array([0, 40], dtype=np.int32), np.array([210, 230]))
+    for records, is_mark in ((named, False), (bare, True)):
+        tested = [replace(each, series=(*(s for s in each.series if s.name != "tsh"), tsh)) for each in records]
+        assert ("has_series:tsh" in read_marks([*records, *tested], KNOWLEDGE).names) is is_mark
 
 
 def test_the_two_of_a_pair_tell_as_many_complaints_and_as_many_facts() -> None:

@@ -9,7 +9,7 @@ from observe_case import ANALYTES, KNOWLEDGE, find, make_course, make_premise, o
 from clinworld.core.errors import KnowledgeError
 from clinworld.core.rng import Rng
 from clinworld.core.units import to_ticks
-from clinworld.world.history import draw_past_visits
+from clinworld.world.history import Diagnosis, draw_past_visits
 from clinworld.world.lab_assays import list_calculated
 from clinworld.world.observe_labs import observe_labs
 from clinworld.world.visits import draw_clinic_days, draw_first_weekday, draw_visits
@@ -56,6 +56,13 @@ def test_a_visit_lies_between_day_0_and_the_index_day_however_early_that_is(inde
         premise = make_premise(f"I-{case}", index_day=index_day)
         days = draw_visits(premise, replace(make_course(premise), dose_changes=((0, 2.5),)), KNOWLEDGE, Rng("7"))
         assert any(0 < day <= index_day for day in days.tolist())
+
+
+def test_past_visits_moved_off_a_weekend_stay_apart_and_before_day_0():
+    often = {f"c{n}": Diagnosis(-9000, "") for n in range(9)}  # the more is known the more often a patient is seen
+    for case in range(400):
+        days = draw_past_visits(make_premise(f"O-{case}"), often, KNOWLEDGE, Rng("7"))
+        assert (np.diff(days) > 0).all() and days[-1] < 0
 
 
 def test_visits_follow_most_dose_changes_within_two_weeks():

@@ -19,6 +19,7 @@ from clinworld.core.rng import Rng
 from clinworld.gates.batch.shortcut_scan import largest_auc, mid_ranks
 from clinworld.knowledge.load import Knowledge
 from clinworld.schema.record import Note, Record, Series
+from clinworld.world.monitoring import list_watched
 
 Reals = NDArray[np.float64]
 Labels = NDArray[np.bool_]
@@ -91,7 +92,7 @@ def _read_one(record: Record, clinical: Lengths, common: set[str], knowledge: Kn
     row = {
         "index_day": last,
         "bmi": profile.bmi or -1.0,
-        "n_series": float(sum(not _is_calculated(series, knowledge) for series in record.series)),
+        "n_series": float(sum(not _is_clinical(series, record, knowledge) for series in record.series)),
         "n_goals": float(len(profile.goals)),
         "n_prescriptions": float(len(record.prescriptions)),
         "n_dispensing": float(len(record.dispensing)),
@@ -144,7 +145,7 @@ def _read_notes(record: Record, clinical: Lengths, common: set[str], last: float
 def _read_series(record: Record, last: float, knowledge: Knowledge) -> dict[str, float]:
     row: dict[str, float] = {}
     for series in record.series:
-        if _is_calculated(series, knowledge):
+        if _is_clinical(series, record, knowledge):
             continue
         row[f"has_series:{series.name}"] = 1.0
         row[f"n_readings:{series.name}"] = len(series.days) / last
@@ -155,10 +156,16 @@ def _read_series(record: Record, last: float, knowledge: Knowledge) -> dict[str,
     return row
 
 
-def _is_calculated(series: Series, knowledge: Knowledge) -> bool:
-    """True for a result that follows from printed ones. It is no mark: it is missing where these are beyond what its formula holds for, as
-    a very high triglyceride leaves LDL cholesterol out, and that is medicine."""
-    return series.name in knowledge.analytes and bool(knowledge.analytes[series.name].derived_by)
+def _is_clinical(series: Series, record: Record, knowledge: Knowledge) -> bool:
+    """True for a series whose presence and days are medicine, so that it is no mark.
+
+    A result that follows from printed ones is missing where these are beyond what its formula holds for, as a very high triglyceride
+    leaves LDL cholesterol out. What a documented condition or the drug brings is there for who has these, and days for these.
+    """
+    if series.name in knowledge.analytes and knowledge.analytes[series.name].derived_by:
+        return True
+    profile, drug = record.profile, record.prescriptions[0].drug if record.prescriptions else ""
+    return bool(drug) and series.name in list_watched(knowledge, profile.known_conditions, drug, profile.devices)
 
 
 class Checked(NamedTuple):

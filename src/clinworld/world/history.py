@@ -241,7 +241,8 @@ def draw_past_visits(premise: Premise, diagnosed: Mapping[str, Diagnosis], knowl
         visits.append(day)
     reals = np.array(visits[::-1], dtype=np.float64)
     whole = np.floor(reals)
-    return hold_on_workdays(whole.astype(np.int64), reals - whole, draw_first_weekday(premise.case_id, rng))
+    days = hold_on_workdays(whole.astype(np.int64), reals - whole, draw_first_weekday(premise.case_id, rng))
+    return np.unique(days[days < 0])  # two that were a weekend apart may meet, and one before day 0 reach it
 
 
 def _hold_on_a_visit(day: int, visits: Sequence[int]) -> int:
