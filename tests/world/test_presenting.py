@@ -9,10 +9,11 @@ from presenting_case import CONDITIONS, KNOWLEDGE, RNG, SAMPLE, present
 from clinworld.core.errors import PremiseConflict
 from clinworld.schema.job import EventDensity
 from clinworld.schema.premise import Presenting
+from clinworld.world.condition_ramps import tempo_of
 from clinworld.world.event_pool import admit_events, load_pool
 from clinworld.world.look_alikes import explained_symptoms
 from clinworld.world.notes import count_events, observe_notes
-from clinworld.world.presenting import _is_regular, draw_presenting, fits, list_presentations, tell_presenting
+from clinworld.world.presenting import _draw_days, _is_regular, draw_presenting, fits, list_presentations, tell_presenting
 
 pytestmark = pytest.mark.rows
 
@@ -121,3 +122,20 @@ def test_every_condition_has_a_presentation_for_somebody_it_occurs_in() -> None:
         row = KNOWLEDGE.conditions[name]
         ages = [(low, low + 4) for low in range(20, 95, 5)]
         assert any(list_presentations(row, sex, *band, KNOWLEDGE) for sex in "FM" for band in ages), name
+
+
+def test_days_are_those_of_as_many_complaints_as_are_told_whatever_the_scale_left_out() -> None:
+    """A gap left by a complaint that is not told would put the first one earlier than in others, and so say that there was one."""
+    left_out = 0
+    for condition in ("prediabetes", "insulinoma", "cushing", "hypothyroidism"):
+        row = KNOWLEDGE.conditions[condition]
+        for number in range(12):
+            premise, _ = present(condition, number)
+            shown = premise.presenting
+            assert shown is not None
+            told = tell_presenting(premise, KNOWLEDGE, RNG)
+            planned = next(each for each in row.presentations if each.id == shown.presentation).course
+            left_out += len(planned) - len(told)
+            days = _draw_days(len(told), premise, shown, tempo_of(row, shown.presentation), KNOWLEDGE, RNG)
+            assert [each.day for each in told] == days
+    assert left_out > 5
