@@ -50,8 +50,8 @@ def draw_history(premise: Premise, knowledge: Knowledge, rng: Rng, *, course: Co
     conditions = (patient.disease, *(name for name in patient.comorbidities if name != patient.disease))
     records = draw_old_records(premise, knowledge, rng)
     watched = list_watched(knowledge, conditions, premise.drug, patient.devices)
-    held = find_held(premise, knowledge, rng)
-    frame = load_past_frame(knowledge, conditions, patient.devices, patient.sex, age_at(patient, 0), watched, held)
+    age, held = age_at(patient, 0), find_held(premise, knowledge, rng)
+    frame = load_past_frame(knowledge, conditions, patient.devices, patient.sex, age, watched, held)
     day_zero = find_day_zero(premise, course or build_course(premise, knowledge, rng), frame, knowledge, rng)
     while True:
         diagnoses = draw_diagnoses(premise, conditions, records, knowledge, rng)
@@ -275,8 +275,8 @@ def _draw_lines(
 
     placed = dict(zip(frame.items.names, day_zero.place[:, 0].tolist(), strict=True))
     control = find_control(premise, tuple(diagnosed), knowledge, rng, placed=placed)
-    barring, held = _find_barring_levels(premise, frame, day_zero, knowledge), find_held(premise, knowledge, rng)
-    patient = Patient(barring, control, held, states, spoken_against, may_last)
+    barring = _find_barring_levels(premise, frame, day_zero, knowledge)
+    patient = Patient(barring, control, frame.held, states, spoken_against, may_last)
     return draw_past_lines(premise, moments, ended, patient, knowledge, rng)
 
 

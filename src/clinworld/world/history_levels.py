@@ -55,15 +55,16 @@ class PastItems:
 class PastFrame(NamedTuple):
     """What the past of laboratory levels needs of someone's documented conditions, over items as columns [item, 1].
 
-    `first` is where they start with the written levels of conditions not held, `usual` without any; `most` is what a level is at most
-    without treatment. `pushed` are the places of items that the conditions move by a finding. `mover` is the place of the condition that
-    moves an item (-1: none), by a written level or, at `by_finding`, by a finding alone; `share` is how much of the departure was there at
-    diagnosis.
+    `held` conditions move no level on day 0. `first` is where levels start with what the others write, `usual` without any condition;
+    `most` is what a level is at most without treatment. `pushed` are the places of items that the conditions move by a finding. `mover`
+    is the place of the condition that moves an item (-1: none), by a written level or, at `by_finding`, by a finding alone; `share` is how
+    much of the departure was there at diagnosis.
     `limit_of` is the place of the condition that a diagnostic limit is of, or -1 where that is not documented; at `makes` it is the one
     that moves the item, at `makes_limit`.
     """
 
     items: PastItems
+    held: frozenset[str]
     first: FirstLevels
     usual: FirstLevels
     most: Reals
@@ -122,6 +123,7 @@ def load_past_frame(
     is_made = [_NONE != place == mover[at] for at, place in zip(items.limited.tolist(), limit_of, strict=True)]
     return PastFrame(
         items=items,
+        held=held,
         first=first,
         usual=usual,
         most=_find_most(knowledge, items, written, usual),

@@ -89,18 +89,19 @@ def tell_presenting(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[C
     row = knowledge.conditions[presenting.condition]
     shape = next(each for each in row.presentations if each.id == presenting.presentation)
     symptoms = [symptom for name in shape.course if _is_told(symptom := knowledge.symptoms[name], patient)]
+    told = []
+    for symptom in symptoms:
+        place = rng.at(premise.case_id, AREA, presenting.condition, "wording", symptom.id).whole(0, len(symptom.wordings.en) - 1)
+        text = Wording(symptom.wordings.en[place], symptom.wordings.zh[place])
+        told.append(Complaint(0, symptom.id, text, symptom.kind == "complaint"))
     while True:
-        days = _draw_days(len(symptoms), premise, presenting, tempo_of(row, shape.id), knowledge, rng)
-        told = []
-        for day, symptom in zip(days, symptoms, strict=True):
-            place = rng.at(premise.case_id, AREA, presenting.condition, "wording", symptom.id).whole(0, len(symptom.wordings.en) - 1)
-            text = Wording(symptom.wordings.en[place], symptom.wordings.zh[place])
-            told.append(Complaint(day, symptom.id, text, symptom.kind == "complaint"))
+        # Days are laid out for those that are told alone, or a gap left by another would say that there was one.
+        days = _draw_days(len(told), premise, presenting, tempo_of(row, shape.id), knowledge, rng)
+        told = [each._replace(day=day) for each, day in zip(told, days, strict=True)]
         against = find_contradicted(told[1:], premise, knowledge, rng)
         if not against:
             return tuple(told)
-        # Days are laid out for those that are told alone, or a gap left by another would say that there was one.
-        symptoms = [symptom for symptom, each in zip(symptoms, told, strict=True) if each not in against]
+        told = [each for each in told if each not in against]
 
 
 def find_contradicted(told: Sequence[Complaint], premise: Premise, knowledge: Knowledge, rng: Rng) -> list[Complaint]:
