@@ -117,6 +117,11 @@ def test_drawn_faults_last_differently_long():
     assert max(lasting.values()) < 0.3 * sum(lasting.values())
 
 
+def test_drawn_faults_begin_on_any_day_of_a_week():
+    begins = Counter(fault.day for case in drawn() for fault in case.controls.noise)
+    assert sorted(begins) == list(range(7)) and max(begins.values()) < 0.25 * sum(begins.values())
+
+
 def find_marks(faulty: list[set[int]], honest: list[set[int]]) -> set[int]:
     """Values that stand in a tenth of the items with the fault or more, and in no item without."""
     counted = Counter(value for values in faulty for value in values)

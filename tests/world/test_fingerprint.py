@@ -1,5 +1,6 @@
 """Nothing but medicine tells a condition from those that share a symptom with it; a planted constant is found at the same n."""
 
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 
@@ -22,7 +23,7 @@ from clinworld.gates.fingerprint import (
 from clinworld.schema.record import Record, Series
 from clinworld.world.build import build_world
 from clinworld.world.draw_people import Person
-from clinworld.world.plan_presenting import list_peers, list_tellings, plan_pair, plan_presenting
+from clinworld.world.plan_presenting import describe_told, list_peers, list_tellings, plan_pair, plan_presenting
 from clinworld.world.presenting import tell_presenting
 
 RNG, JOB = Rng("fingerprint test"), drawn_job("fingerprint test")
@@ -70,11 +71,21 @@ def test_planted_constants_are_found_among_as_many_patients() -> None:
 
 @pytest.mark.slow
 def test_the_planted_constants_are_what_they_say() -> None:
-    one, _ = pairs_of("cap")
+    one, other = pairs_of("cap")
     first = [float(series.values()[0]) for record in plant_weight_band(one) if (series := record.find("weight_clinic"))]
     assert max(first) - min(first) <= 2.2
-    further = [len(after.notes) - len(before.notes) for before, after in zip(one, plant_row(one, KNOWLEDGE), strict=True)]
+    further = [len(after.notes) - len(before.notes) for before, after in zip(one, plant_row(one, other, KNOWLEDGE), strict=True)]
     assert set(further) == {0, 1} and sum(further) == round(0.3 * len(further))
+
+
+@pytest.mark.slow
+def test_a_planted_row_is_said_by_few_on_either_side() -> None:
+    """What one side never says may be what its condition keeps from being said, and usual on the other side."""
+    one, other = pairs_of("cap")
+    plain = [replace(record, notes=()) for record in one]
+    (text,) = {note.text.en for record in plant_row(plain, other, KNOWLEDGE) for note in record.notes}
+    told = Counter(said for record in other for said in {note.text.en for note in record.notes})
+    assert told[text] == min(told[row.text.en] for row in KNOWLEDGE.events.values() if not row.sex and row.age_low is None)
 
 
 def test_labels_that_tell_nothing_give_no_small_p_too_often() -> None:
@@ -152,6 +163,19 @@ def test_the_two_of_a_pair_tell_as_many_complaints_and_as_many_facts() -> None:
         assert sum(each.is_complaint for each in told[0]) == sum(each.is_complaint for each in told[1])
         assert len(told[0]) == len(told[1]) > 0
     assert found
+
+
+def test_the_two_of_a_pair_claim_the_same_of_weight() -> None:
+    """A claim is told on days on which the scale agrees: beside one who makes none, the days would tell the condition."""
+    claims = []
+    for place in range(20):
+        for condition in ("insulinoma", "pancreatic_cancer"):
+            planned = plan_pair(f"claims.{place}", condition, JOB, KNOWLEDGE, RNG)
+            if planned is not None:
+                one, other = (describe_told(each, KNOWLEDGE, RNG) for each in planned)
+                assert one == other
+                claims.append(one.claims)
+    assert () in claims and any(claims)
 
 
 def test_what_is_not_clinical_does_not_depend_on_the_hidden_condition() -> None:

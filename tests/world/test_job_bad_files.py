@@ -87,6 +87,7 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "unknown_raw_key": (changed("      sex:", "      sexx:"), ["line 10", "cases[0].raw.sexx", "Did you mean 'sex'?"]),
     "unknown_latent_key": (changed("      outcome:", "      outcom:"), ["cases[0].latent.outcom", "Did you mean 'outcome'?"]),
     "unknown_density_key": (case_text(latent="{event_density: {symptom_rat: 1}}"), ["event_density.symptom_rat", "'symptom_rate'?"]),
+    "noise_day_of_no_week": (noise("class: unit_error, week: 5, day: 7"), ["noise[0].day", "7", "from 0 to 6"]),
     "unknown_noise_key": (noise("class: unit_error, week: 5, spam_days: 3"), ["noise[0].spam_days", "'span_days'?"]),
     "unknown_symptom_key": (symptom("day: 4, text: tired, contxt: x"), ["symptoms[0].contxt", "'context'?"]),
     "latent_key_under_raw": (case_text(raw="{index_time_T: 84}"), ["cases[0].raw.index_time_T", "belongs in `latent`"]),

@@ -80,14 +80,14 @@ def test_weighing_step_is_the_longer_of_the_two_ways_to_say_it(tmp_path: Path) -
     assert premise_of(tmp_path, raw="{sampling_days: 5}").sampling_days == 5
 
 
-def test_artifact_windows_start_with_the_week_and_a_new_scale_stays(tmp_path: Path) -> None:
-    noise = "[{class: device_switch, week: 14}, {class: transient_spike, week: 9, span_days: 3}, {class: mnar_missing, week: 20}]"
+def test_artifact_windows_start_with_the_week_or_on_a_day_of_it_and_a_new_scale_stays(tmp_path: Path) -> None:
+    noise = "[{class: device_switch, week: 14}, {class: transient_spike, week: 9, span_days: 3}, {class: mnar_missing, week: 20, day: 4}]"
     premise = premise_of(tmp_path, latent=f"{{outcome: maintain, noise: {noise}}}")
     artifacts = premise.artifacts
     assert [(a.kind, a.first_day, a.last_day) for a in artifacts] == [
         ("transient_spike", 63, 65),
         ("device_switch", 98, 365),
-        ("mnar_missing", 140, 149),
+        ("mnar_missing", 144, 153),
     ]
     assert all(artifact == draw_artifact(*astuple(artifact)[:3], premise, KNOWLEDGE, Rng(premise.seed)) for artifact in artifacts)
     assert artifacts[2].size == 0.0

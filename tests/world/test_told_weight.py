@@ -10,13 +10,13 @@ from clinworld.knowledge.load import load_knowledge
 from clinworld.world.build import build_world
 from clinworld.world.plan_presenting import plan_presenting
 from clinworld.world.presenting import find_contradicted, tell_presenting
-from clinworld.world.told_weight import agrees_with_scale, is_wasting, speaks_of_weight
+from clinworld.world.told_weight import agrees_with_scale, is_wasting, name_claim
 
 KNOWLEDGE, RNG, JOB = load_knowledge(), Rng("told weight"), drawn_job("told weight")
 SPEAKING = tuple(
     name
     for name, row in KNOWLEDGE.conditions.items()
-    if any(speaks_of_weight(KNOWLEDGE.symptoms[told]) for shape in row.presentations for told in shape.course)
+    if any(name_claim(KNOWLEDGE.symptoms[told]) for shape in row.presentations for told in shape.course)
 )
 EACH = 4
 
@@ -41,7 +41,7 @@ def test_nobody_tells_of_weight_what_the_scale_contradicts():
             course, _ = build_world(premise, KNOWLEDGE, RNG, has_daily=False)
             for each in tell_presenting(premise, KNOWLEDGE, RNG):
                 row = KNOWLEDGE.symptoms[each.symptom]
-                if speaks_of_weight(row):
+                if name_claim(row):
                     told.append(each.symptom)
                     assert agrees_with_scale(row, each.day, course.weight_kg, premise.patient.bmi, KNOWLEDGE), (condition, each)
     assert len(told) > 30 and len(set(told)) > 6

@@ -179,7 +179,7 @@ class Checked(NamedTuple):
 
 def check_fingerprint(one: Sequence[Record], other: Sequence[Record], knowledge: Knowledge, permutations: int, limit: float) -> Checked:
     """Whether patients with a condition (`one`) are told from their partners (`other`), and whether planted constants would be."""
-    planted = (("start weight in a 2 kg band", plant_weight_band(one)), ("an evidence row in 30 %", plant_row(one, knowledge)))
+    planted = (("start weight in a 2 kg band", plant_weight_band(one)), ("an evidence row in 30 %", plant_row(one, other, knowledge)))
     found = find_fingerprint(read_marks([*one, *other], knowledge), permutations)
     seen = tuple((name, find_fingerprint(read_marks([*each, *other], knowledge), permutations)) for name, each in planted)
     return Checked(len(one), found, seen, all(each.p <= limit for _, each in seen))
@@ -196,9 +196,10 @@ def plant_weight_band(records: Sequence[Record]) -> list[Record]:
     return moved
 
 
-def plant_row(records: Sequence[Record], knowledge: Knowledge) -> list[Record]:
-    """The same patients with one further row, always in the same words, which few say of themselves, in PLANTED_SHARE of them."""
-    told = Counter(note.text.en for record in records for note in record.notes)
+def plant_row(records: Sequence[Record], partners: Sequence[Record], knowledge: Knowledge) -> list[Record]:
+    """The same patients with one further row, always in the same words, which few on either side say of themselves, in PLANTED_SHARE of
+    them."""
+    told = Counter(note.text.en for record in (*records, *partners) for note in record.notes)
     text = min((row.text for row in knowledge.events.values() if not row.sex and row.age_low is None), key=lambda text: told[text.en])
     number, when = Rng(SEED).at("planted", "row").uniform(2 * len(records)).reshape(2, -1)
     chosen = np.argsort(np.argsort(number)) < round(PLANTED_SHARE * len(records))

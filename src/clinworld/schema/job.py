@@ -27,11 +27,12 @@ class DeclaredSymptom:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredArtifact:
-    """A fault the author placed in the measurements."""
+    """A fault the author placed in the measurements: from day `day` (0-6) of a week on."""
 
     kind: ArtifactClass
     week: int
     span_days: int
+    day: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,8 @@ def _draw_ids(job: Job, n: int) -> list[str]:
 
 _FIELDS = (
     *("disease", "outcome", "driver", "index_day", "course_end", "reversal_week", "drug", "dose_steps", "loss", "distractor_level"),
-    *("regain_slope", "regained", "adherence_low", "has_fault", "fault_week", "fault_days", "fault", "symptom_rate", "life_event_rate"),
+    *("regain_slope", "regained", "adherence_low", "has_fault", "fault_week", "fault_day", "fault_days", "fault", "symptom_rate"),
+    "life_event_rate",
 )
 
 
@@ -352,7 +353,8 @@ def _draw_noise(draws: _Draws, index_day: int, devices: tuple[str, ...]) -> tupl
     first = int(number("draw_fault_first_week"))
     week = draws.whole("fault_week", first, max(first, index_day // 7 - 2))
     span = draws.whole("fault_days", int(number("draw_fault_days_low")), int(number("draw_fault_days_high")))
-    return (DeclaredArtifact(cast("ArtifactClass", draws.choose("fault", kinds)), week, span),)
+    day = draws.whole("fault_day", 0, 6)
+    return (DeclaredArtifact(cast("ArtifactClass", draws.choose("fault", kinds)), week, span, day),)
 
 
 def _draw_density(draws: _Draws, base: EventDensity, level: str, index_day: int) -> EventDensity:

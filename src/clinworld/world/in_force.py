@@ -26,7 +26,9 @@ def list_in_force(case: Case, premise: Premise) -> list[InForce]:
     facts = asdict(case.facts)
     facts["baseline_vitals"] = dict(case.facts.baseline_vitals) or None
     controls = {name: value for name, value in asdict(case.controls).items() if name != "other"}
-    controls["noise"] = [{"class": fault.kind, "week": fault.week, "span_days": fault.span_days} for fault in case.controls.noise]
+    controls["noise"] = [
+        {"class": fault.kind, "week": fault.week, "day": fault.day, "span_days": fault.span_days} for fault in case.controls.noise
+    ]
     acting = load_job_keys()["event_density"]
     controls["event_density"] = {name: value for name, value in controls["event_density"].items() if acting[name].effect == "yes"}
     controls |= {

@@ -145,9 +145,10 @@ def _read_noise(
         at = (*place, n)
         noise = read_section(text, at, "noise", given=entry)
         kind = find_name(text, (*at, "class"), "artifacts", noise["class"], knowledge, error_kind="unknown_noise_class")
-        week = noise["week"]
-        if week * _DAYS_A_WEEK > course_end:
-            found = f"week {week}, which starts on day {week * _DAYS_A_WEEK}"
+        week, day = noise["week"], in_force("noise", noise, "day")
+        first = week * _DAYS_A_WEEK + day
+        if first > course_end:
+            found = f"week {week}, which starts on day {first}" if not day else f"day {day} of week {week}, which is day {first}"
             raise text.error((*at, "week"), found, f"the course ends on day {course_end}", do="Choose an earlier week.", kind="noise_week")
         needs = knowledge.artifacts[kind].needs
         if needs and not set(needs) & set(facts.devices):
@@ -157,7 +158,7 @@ def _read_noise(
                 do="Add such a device or choose another class.",
                 kind="noise_without_device",
             )
-        fault = DeclaredArtifact(kind, week, in_force("noise", noise, "span_days"))  # type: ignore[arg-type]  # an artifact row's id
+        fault = DeclaredArtifact(kind, week, in_force("noise", noise, "span_days"), day)  # type: ignore[arg-type]  # an artifact row's id
         if any((other.kind, other.week) == (fault.kind, fault.week) for other in faults):
             raise text.error(at, f"{kind} in week {number_text(week)} twice", "each stands once", do="Remove one of them.")
         faults.append(fault)

@@ -5,6 +5,7 @@ on the condition. Decides nothing of what is then measured or told.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from typing import NamedTuple
 from clinworld.core.errors import PremiseConflict
 from clinworld.core.rng import Rng
 from clinworld.knowledge.load import Knowledge
+from clinworld.knowledge.rows import Symptom
 from clinworld.schema.job import Case, Job
 from clinworld.schema.premise import Conflict, Premise, Presenting
 from clinworld.world.draw import draw_case
@@ -20,20 +22,28 @@ from clinworld.world.draw_people import Limits, Person, contradicts, draw_backgr
 from clinworld.world.drug_safety import check_drug_safety
 from clinworld.world.premise import check_premise, derive_premise
 from clinworld.world.presenting import draw_presenting, find_contradicted, fits, list_presentations, tell_presenting
-from clinworld.world.told_weight import is_wasting
+from clinworld.world.told_weight import is_wasting, name_claim
 
 AREA = "plan"
 
 
-class Telling(NamedTuple):
-    """How a presentation is told: how fast it comes on, and how many complaints and facts about the past the patient says of it.
+class Told(NamedTuple):
+    """What a patient says of a condition: how many complaints and facts about the past, and what these claim of weight and build.
 
-    Each kind takes the place of everyday notes of its kind, so that both counts are to be equal where no everyday note may differ.
+    Each kind takes the place of everyday notes of its kind, so that both counts are to be equal where no everyday note may differ. What is
+    claimed binds the days to those on which the scale agrees.
     """
 
-    tempo: str
     complaints: int
     facts: int
+    claims: tuple[str, ...]
+
+
+class Telling(NamedTuple):
+    """How a presentation is told: how fast it comes on, and what the patient says of it."""
+
+    tempo: str
+    told: Told
 
 
 def plan_presenting(
@@ -172,7 +182,7 @@ def _draw_presenting(premise: Premise, condition: str, telling: Telling | None, 
         raise PremiseConflict(
             f"case {name}, presenting",
             f"{condition} at {patient.age_low}-{patient.age_high} years",
-            f"presentations that tell {', '.join(f'{n} and {m} facts over {tempo}' for tempo, n, m in fitting.values()) or 'nothing'}",
+            f"presentations that tell {', '.join(map(_describe, fitting.values())) or 'nothing'}",
             do="Choose another telling.",
             kind="no_presentation",
         )
@@ -196,12 +206,12 @@ def list_peers(condition: str, knowledge: Knowledge) -> tuple[str, ...]:
 
 def plan_pair(case_id: str, condition: str, job: Job, knowledge: Knowledge, rng: Rng) -> tuple[Premise, Premise] | None:
     """(a patient with a condition, one with another condition that shares a symptom with it): equal in what is clinical but not the
-    condition, that is age band, sex, what is treated, how fast it comes on and how much of each kind is told. None where there is none."""
+    condition, that is age band, sex, what is treated, how fast it comes on and what is told by kind. None where there is none."""
     one = plan_presenting(f"{case_id}.a", condition, job, knowledge, rng)
     assert one.presenting is not None, case_id
     person = Person(one.patient.sex, one.patient.age_low, one.patient.age_high)
-    tempo, told = list_tellings(condition, person, knowledge)[one.presenting.presentation].tempo, count_told(one, knowledge, rng)
-    telling = Telling(tempo, *told)
+    told = describe_told(one, knowledge, rng)
+    telling = Telling(list_tellings(condition, person, knowledge)[one.presenting.presentation].tempo, told)
     peers = [
         name
         for name in list_peers(condition, knowledge)
@@ -211,14 +221,23 @@ def plan_pair(case_id: str, condition: str, job: Job, knowledge: Knowledge, rng:
         return None
     peer = rng.at(case_id, AREA, "peer").pick(peers)
     other = plan_presenting(f"{case_id}.b", peer, job, knowledge, rng, person=person, disease=one.patient.disease, telling=telling)
-    return (one, other) if count_told(other, knowledge, rng) == told else None
+    return (one, other) if describe_told(other, knowledge, rng) == told else None
 
 
-def count_told(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[int, int]:
-    """(complaints, facts about the past) that the patient tells of the presenting condition."""
-    told = tell_presenting(premise, knowledge, rng)
-    complaints = sum(each.is_complaint for each in told)
-    return complaints, len(told) - complaints
+def describe_told(premise: Premise, knowledge: Knowledge, rng: Rng) -> Told:
+    """What the patient tells of the presenting condition."""
+    return _sum_up([knowledge.symptoms[each.symptom] for each in tell_presenting(premise, knowledge, rng)])
+
+
+def _sum_up(symptoms: Sequence[Symptom]) -> Told:
+    complaints = sum(each.kind == "complaint" for each in symptoms)
+    claims = sorted(claim for each in symptoms if (claim := name_claim(each)))
+    return Told(complaints, len(symptoms) - complaints, tuple(claims))
+
+
+def _describe(telling: Telling) -> str:
+    told = telling.told
+    return f"{told.complaints} complaints and {told.facts} facts over {telling.tempo}" + "".join(f", {claim}" for claim in told.claims)
 
 
 @lru_cache(maxsize=8192)
@@ -230,6 +249,5 @@ def list_tellings(condition: str, person: Person, knowledge: Knowledge) -> dict[
     listed = {}
     for each in list_presentations(row, *person, knowledge):
         symptoms = [knowledge.symptoms[name] for name in each.course]
-        kinds = [told.kind for told in symptoms if fits(told.sex, told.age_low, told.age_high, *person)]
-        listed[each.id] = Telling(each.tempo, complaints := kinds.count("complaint"), len(kinds) - complaints)
+        listed[each.id] = Telling(each.tempo, _sum_up([told for told in symptoms if fits(told.sex, told.age_low, told.age_high, *person)]))
     return listed

@@ -171,7 +171,7 @@ def _plan_artifacts(controls: Controls, premise: Premise, knowledge: Knowledge, 
     """The declared faults with their windows and drawn sizes, by first day."""
     planned = []
     for fault in controls.noise:
-        first = 7 * fault.week
+        first = 7 * fault.week + fault.day
         last = controls.course_end_day if fault.kind == _LASTING else first + fault.span_days - 1
         planned.append(draw_artifact(fault.kind, first, last, premise, knowledge, rng))
     return tuple(sorted(planned, key=lambda artifact: (artifact.first_day, artifact.kind)))

@@ -16,7 +16,7 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Condition, Presentation, Symptom
 from clinworld.schema.premise import Patient, Premise, Presenting
 from clinworld.world.condition_ramps import tempo_of
-from clinworld.world.told_weight import agrees_with_scale, derive_true_weight, speaks_of_weight
+from clinworld.world.told_weight import agrees_with_scale, derive_true_weight, name_claim
 
 AREA = "presenting"
 
@@ -106,7 +106,7 @@ def tell_presenting(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[C
 
 def find_contradicted(told: Sequence[Complaint], premise: Premise, knowledge: Knowledge, rng: Rng) -> list[Complaint]:
     """Those of some complaints that the scale or the build contradicts."""
-    speaking = [each for each in told if speaks_of_weight(knowledge.symptoms[each.symptom])]
+    speaking = [each for each in told if name_claim(knowledge.symptoms[each.symptom])]
     if not speaking:
         return []
     weight_kg, bmi = derive_true_weight(premise, knowledge, rng), premise.patient.bmi

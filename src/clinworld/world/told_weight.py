@@ -14,9 +14,11 @@ from clinworld.world.condition_effects import WEIGHT, push_weight
 from clinworld.world.weight_guard import derive_weight
 
 
-def speaks_of_weight(symptom: Symptom) -> bool:
-    """Whether a symptom claims a direction of weight or a build."""
-    return symptom.weight_days is not None or symptom.bmi_low is not None or symptom.bmi_high is not None
+def name_claim(symptom: Symptom) -> str:
+    """What a symptom claims of weight or build: "gaining" (or not losing), "losing", "heavy", "slim", or "" for nothing."""
+    if symptom.weight_days is not None:
+        return "gaining" if symptom.weight_low_kg is not None else "losing"
+    return "heavy" if symptom.bmi_low is not None else "slim" if symptom.bmi_high is not None else ""
 
 
 def derive_true_weight(premise: Premise, knowledge: Knowledge, rng: Rng) -> Reals:
