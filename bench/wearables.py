@@ -3,7 +3,8 @@
 People are drawn, and nothing moves in them: no drug, condition, event or fault, so that a stream is the person and the day. Recovered
 from printed values: mean, SD between and within people, lag-1 autocorrelation, weekday effects, share of days off, and gap lengths. The
 bounds are the row's own value with 10 %, or three standard errors where these are wider; they were written before the first printing.
-What is recovered there went in: it shows that bounds, printing and missing days bend nothing. Published values are no bounds.
+What is recovered there went in: it shows that bounds, printing and missing days bend nothing. Published values are no bounds, but for
+how far two readings of a person go together from day to day: these have to stay inside the bounds of wearables_relations.csv.
 Usage: python bench/wearables.py [people].
 """
 
@@ -11,6 +12,7 @@ import csv
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,19 +31,33 @@ PEOPLE, DAYS = 600, 364
 LEAST_DAYS = 40  # of a person to count
 ERRORS = 3  # standard errors by which a recovered value may miss its row
 WEEKDAYS = {"saturday": 5, "sunday": 6, "monday": 0}
-PUBLISHED = HERE / "wearables_published.csv"
+PUBLISHED, RELATIONS = HERE / "wearables_published.csv", HERE / "wearables_relations.csv"
 
 
 class Person(NamedTuple):
-    """One stream of one person: printed values on the scale of its row and in its unit, their days and weekdays, and what the person's
-    age and build add to the row's mean."""
+    """One stream of one person, by the person's number: printed values on the scale of its row and in its unit, their days and weekdays,
+    and what the person's age and build add to the row's mean."""
 
+    number: int
     is_man: bool
     values: np.ndarray
     in_unit: np.ndarray
     days: np.ndarray
     weekdays: np.ndarray
     shift: float
+
+
+class Relation(NamedTuple):
+    """A published relation of two readings of a day, its bounds, and the median found over people who have both."""
+
+    id: str
+    basis: str
+    published: float
+    people: int
+    found: float
+    lower: float
+    upper: float
+    is_inside: bool
 
 
 class Found(NamedTuple):
@@ -60,10 +76,32 @@ def draw_still_people(n: int, knowledge: Knowledge) -> list[Premise]:
     return [replace(each, **plain, patient=replace(each.patient, baseline_vitals=())) for each in premises]
 
 
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a table with notes in lines of their own."""
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def relate(people: dict[str, list[Person]]) -> Iterator[Relation]:
+    """The published relations beside the median within-person correlation of days on which both are charted."""
+    for row in read_rows(RELATIONS):
+        others = {each.number: each for each in people[row["other"]]}
+        found = [r for each in people[row["one"]] if each.number in others and (r := go_together(each, others[each.number])) is not None]
+        median, lower, upper = float(np.median(found)), float(row["lower"]), float(row["upper"])
+        inside = lower <= median <= upper
+        yield Relation(row["id"], row["basis"], float(row["published"]), len(found), round(median, 3), lower, upper, inside)
+
+
+def go_together(one: Person, other: Person) -> float | None:
+    """The correlation of two streams of a person; None with too few common days."""
+    days, at, there = np.intersect1d(one.days, other.days, return_indices=True)
+    return float(np.corrcoef(one.in_unit[at], other.in_unit[there])[0, 1]) if len(days) >= LEAST_DAYS else None
+
+
 def follow_streams(premises: Sequence[Premise], knowledge: Knowledge, rng: Rng) -> dict[str, list[Person]]:
-    """Every wearable stream with a level of its own, by id."""
+    """Every wearable or home stream with a level of its own, by id."""
     people: dict[str, list[Person]] = {}
-    for premise in premises:
+    for number, premise in enumerate(premises):
         weekdays = draw_weekdays(premise, rng)
         daily = observe_streams(premise, stand_still({}, DAYS), knowledge, rng, weekdays)
         patient = premise.patient
@@ -72,12 +110,12 @@ def follow_streams(premises: Sequence[Premise], knowledge: Knowledge, rng: Rng) 
         for i, name in enumerate(daily.ids):
             row = knowledge.streams[name]
             days = np.flatnonzero(daily.is_charted[i])
-            if row.role != "wearable" or row.parent or len(days) < LEAST_DAYS:
+            if row.role not in ("wearable", "home") or row.parent or len(days) < LEAST_DAYS:
                 continue
             printed = daily.ticks[i, days] / 10.0**row.decimals
             values = np.log(np.maximum(printed, 10.0**-row.decimals)) if row.scale == "log" else printed
             shift = row.per_year_over_40 * years + row.per_bmi_over_25 * over
-            people.setdefault(name, []).append(Person(patient.sex == "M", values, printed, days, weekdays[days], shift))
+            people.setdefault(name, []).append(Person(number, patient.sex == "M", values, printed, days, weekdays[days], shift))
     return people
 
 
@@ -184,10 +222,9 @@ def main() -> None:
     n = int(sys.argv[1]) if len(sys.argv) > 1 else PEOPLE
     knowledge, rng = load_knowledge(), Rng("wearables")
     people = follow_streams(draw_still_people(n, knowledge), knowledge, rng)
-    with PUBLISHED.open(encoding="utf-8") as file:
-        published = {row["id"]: row for row in csv.DictReader(line for line in file if not line.startswith("#"))}
+    published = {row["id"]: row for row in read_rows(PUBLISHED)}
     table: list[tuple[Any, ...]] = []
-    for name in (each for each in knowledge.streams if each in people):
+    for name in (each for each, row in knowledge.streams.items() if each in people and row.role == "wearable"):
         for found in recover(knowledge.streams[name], people[name]):
             allowed = max(TOLERANCE_PCT / 100 * abs(found.row), ERRORS * found.error)
             numbers = (round(float(each), 4) for each in (found.row, found.value, found.row - allowed, found.row + allowed))
@@ -200,12 +237,26 @@ def main() -> None:
         beside += [(name, measure, float(row[measure]), round(told[measure], 3), row["source"]) for measure in told]
     print()
     print_table(("stream", "measure, in the unit", "published", "found", "source"), beside)
+    relations = list(relate(people))
+    print()
+    print_table(Relation._fields, relations)
     outside = [f"{row[0]} {row[1]}" for row in table if row[-1] == "no"]
     inside = len(table) - len(outside)
     print(f"\n{inside} of {len(table)} recovered values lie within their row's bounds; outside: {', '.join(outside) or 'none'}")
+    print(f"{sum(each.is_inside for each in relations)} of {len(relations)} relations of a person's days lie within their bounds")
     rows = [dict(zip(header, row, strict=True)) for row in table]
     told = [dict(zip(("stream", "measure", "published", "found", "source"), row, strict=True)) for row in beside]
-    save("wearables", {"people": n, "days": DAYS, "recovered": rows, "outside": outside, "published": told})
+    save(
+        "wearables",
+        {
+            "people": n,
+            "days": DAYS,
+            "recovered": rows,
+            "outside": outside,
+            "published": told,
+            "relations": [each._asdict() for each in relations],
+        },
+    )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Levels and results that go together as the table of correlations says."""
 
+import math
 from dataclasses import replace
 from statistics import NormalDist
 
@@ -28,8 +29,18 @@ def test_every_pair_of_the_table_goes_together_as_far_as_its_row_says(level: str
 
 def test_rows_are_named_by_their_items_and_status_and_level_are_known():
     for key, row in KNOWLEDGE.correlations.items():
-        assert key == f"{row.a}__{row.b}" + ("__within" if row.level == "within" else "")
-        assert row.a != row.b and (row.level == "between" or row.of == "levels")
+        assert key == f"{row.a}__{row.b}" + {"between": "", "within": "__within", "daily": "__daily"}[row.level]
+        assert row.a != row.b and (row.level == "between" or (row.of == "levels") == (row.level == "within"))
+
+
+def test_what_is_new_on_a_day_goes_together_more_where_one_of_two_streams_is_slower():
+    """A slow stream shows today's share of what it has in common only in part."""
+    weights = load_weights(KNOWLEDGE, "daily", "F")
+    for row in (row for row in KNOWLEDGE.correlations.values() if row.level == "daily"):
+        a, b = (KNOWLEDGE.streams[name].lag1 for name in (row.a, row.b))
+        # What two AR(1) series share of each day, summed over the days they remember, in units of their spread.
+        shown = weight_product(weights, row.a, row.b) * math.sqrt((1 - a * a) * (1 - b * b)) / (1 - a * b)
+        assert abs(shown - row.r_f) < 1e-9, row.id
 
 
 def test_published_results_go_together_less_than_the_levels_behind_them():

@@ -2,16 +2,17 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from observe_case import KNOWLEDGE, find, make_course, make_premise, observe, with_rows
+from observe_case import KNOWLEDGE, as_bytes, find, make_course, make_premise, observe, with_rows
 
 from clinworld.core.errors import KnowledgeError
 from clinworld.core.rng import Rng
-from clinworld.knowledge.rows import Stream
+from clinworld.knowledge.rows import PanelCorrelation, Stream
 from clinworld.schema.record import Series
 from clinworld.world.formulas import DAILY, normal_share
 from clinworld.world.observe_plan import list_passes, load_plan, load_stack
@@ -183,6 +184,53 @@ def test_derived_streams_follow_the_printed_parent_on_its_days():
                 assert abs(fit[0] - row.slope) < 6 * spread + 0.1 * abs(row.slope), series.name
                 checked += 1
     assert checked > 20
+
+
+def days_together(people: list[dict[str, Series]], a: str, b: str) -> list[float]:
+    """The correlation of two streams of each person who has both, on a weekday in the scale of their rows, over the days of both."""
+    found = []
+    for chart in people:
+        days, *at = np.intersect1d(chart[a].days, chart[b].days, return_indices=True) if a in chart and b in chart else ((),)
+        if len(days) >= 40:
+            values = np.array([chart[name].values()[place] for name, place in zip((a, b), at, strict=True)])
+            values = np.array([np.log(v) if KNOWLEDGE.streams[name].scale == "log" else v for name, v in zip((a, b), values, strict=True)])
+            for weekday in range(7):
+                values[:, days % 7 == weekday] -= values[:, days % 7 == weekday].mean(axis=1, keepdims=True)
+            found.append(float(np.corrcoef(values)[0, 1]))
+    return found
+
+
+def agree(found: list[float], expected: float) -> bool:
+    """Whether the mean correlation of several people agrees with an expected one, within 4 standard errors and 0.03."""
+    return abs(float(np.mean(found)) - expected) < 0.03 + 4 * float(np.std(found)) / np.sqrt(len(found))
+
+
+DAILY_ROWS = [row for row in KNOWLEDGE.correlations.values() if row.level == "daily"]
+
+
+@pytest.mark.parametrize("row", DAILY_ROWS, ids=lambda row: row.id)
+def test_readings_of_a_day_go_together_as_their_row_says(people, row: PanelCorrelation):
+    found = days_together(people, row.a, row.b)
+    assert len(found) >= 5 and agree(found, row.r_m), (float(np.mean(found)), row.r_m)
+
+
+def test_readings_of_different_people_do_not_go_together_and_streams_without_a_row_do_not(people):
+    (row,) = (row for row in DAILY_ROWS if row.id == "resting_hr__hrv_rmssd__daily")
+    others = [{row.a: one[row.a], row.b: other[row.b]} for one, other in pairwise(chart for chart in people if row.b in chart)]
+    found = days_together(others, row.a, row.b)
+    assert agree(found, 0.0) and not agree(found, row.r_m)
+    assert agree(days_together(people, "steps", "resting_hr"), 0.0)
+
+
+def test_a_stream_is_the_same_where_those_it_goes_with_are_charted_and_where_not():
+    """Whether the heart rate variability of a person is printed decides nothing of the stress score."""
+    seen = 0
+    for i in range(30):
+        fewer, more = ({s.name: s for s in observe(make_premise(f"T-{i}", distractor_level=level)).series} for level in ("none", "high"))
+        if "stress_score" in fewer and "hrv_rmssd" in more.keys() - fewer.keys():
+            seen += 1
+            assert as_bytes(fewer["stress_score"]) == as_bytes(more["stress_score"])
+    assert seen
 
 
 def test_readings_of_one_cuff_are_taken_together_and_go_together():

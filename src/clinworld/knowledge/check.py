@@ -39,6 +39,7 @@ from clinworld.knowledge.check_numbers import (
     check_missing_days,
 )
 from clinworld.knowledge.check_references import (
+    check_daily_streams,
     check_derived_streams,
     check_parameter_names,
     check_references,
@@ -81,6 +82,7 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
     check_parameter_names,
     check_indications,
     check_derived_streams,
+    check_daily_streams,
     check_look_alikes,
     check_told_apart,
     check_presentations,

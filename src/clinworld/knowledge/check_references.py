@@ -210,6 +210,21 @@ def _known_ids(knowledge: Knowledge) -> dict[str, Collection[str]]:
     }
 
 
+def check_daily_streams(knowledge: Knowledge) -> Iterator[Finding]:
+    """Streams whose readings of a day go together are measured themselves, and by the same devices, so that whoever has one may have both."""
+    for key, row in knowledge.correlations.items():
+        if row.level != "daily":
+            continue
+        one = knowledge.streams.get(row.a)
+        for cell, name in (("a", row.a), ("b", row.b)):
+            stream, place = knowledge.streams.get(name), place_of(knowledge, "correlations", key, cell)
+            if stream is None or stream.parent:
+                yield Finding("daily_streams_go_together", place, repr(name), "a stream that is measured itself")
+            elif one is not None and stream.devices != one.devices:
+                found = f"{name!r}, by {' or '.join(stream.devices) or 'no device'}"
+                yield Finding("daily_streams_go_together", place, found, f"a stream by {' or '.join(one.devices) or 'no device'}, as {row.a}")
+
+
 def check_derived_streams(knowledge: Knowledge) -> Iterator[Finding]:
     """A derived stream has a parent that is measured itself and either intercepts and slope or a formula; its scale is linear."""
     for key, stream in knowledge.streams.items():

@@ -44,7 +44,7 @@ class Mixture:
 
 
 @lru_cache(maxsize=4096)
-def load_mixture(knowledge: Knowledge, level: Literal["between", "within"], items: tuple[str, ...], sex: str) -> Mixture:
+def load_mixture(knowledge: Knowledge, level: Literal["between", "within", "daily"], items: tuple[str, ...], sex: str) -> Mixture:
     """The mixture for some items. One that the table does not know is all its own."""
     weights = load_weights(knowledge, level, sex)
     needed = list(items)
@@ -104,8 +104,12 @@ def _solve(matrix: list[list[float]], right: list[float]) -> list[float]:
 
 
 def _true_r(row: PanelCorrelation, sex: str, knowledge: Knowledge) -> float:
-    """The correlation of true levels behind a published one of single results: without the noise that the world adds to both."""
+    """The correlation of what the world draws behind a published one: of true levels, without the noise that single results have, or of
+    what is new on a day in two streams, of which the slower shows less the same day."""
     r = row.r_m if sex == "M" else row.r_f
+    if row.level == "daily":
+        a, b = (knowledge.streams[name].lag1 for name in (row.a, row.b))
+        return max(-TOGETHER, min(TOGETHER, r * (1 - a * b) / math.sqrt((1 - a * a) * (1 - b * b))))
     one, other = knowledge.analytes.get(row.a), knowledge.analytes.get(row.b)
     if row.of == "levels":
         return r

@@ -16,6 +16,7 @@ from clinworld.core.rng import Words
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Stream
 from clinworld.schema.course import Reals
+from clinworld.world.common_causes import Mixture, load_mixture
 from clinworld.world.formulas import DAILY, LINES
 from clinworld.world.wear import Flags, Use, derive_use, derive_within, to_thresholds
 
@@ -142,8 +143,8 @@ class Plan(NamedTuple):
 
     `sources` are what each row follows from, `names` what the course may call it: (its level as evidence, a shift of it). `ease` keeps
     the level of a person inside the bounds; `passes` see `list_passes`; `diagnostic` are the places of rows that can diagnose.
-    `alike` are (place, place of what goes with it, correlation between men, between women); `apart` (place, place of what stays below
-    it, by so many printed steps at least).
+    `alike` are (place, place of what goes with it, correlation between men, between women); `daily` the places of streams whose days go
+    together, and how by sex; `apart` (place, place of what stays below it, by so many printed steps at least).
     """
 
     stack: Stack
@@ -160,6 +161,7 @@ class Plan(NamedTuple):
     passes: Passes
     diagnostic: list[int]
     alike: tuple[tuple[int, int, float, float], ...]
+    daily: tuple[list[int], Mapping[str, Mixture]] | None
     apart: tuple[tuple[int, int, int], ...]
 
 
@@ -234,8 +236,16 @@ def load_plan(knowledge: Knowledge, devices: tuple[str, ...]) -> Plan:
         passes=list_passes(stack.lag1),
         diagnostic=[i for i, row in enumerate(stack.rows) if row.diagnostic_high is not None],
         alike=tuple((at[row.a], at[row.b], row.r_m, row.r_f) for row in between),
+        daily=_mix_days(at, knowledge),
         apart=_list_apart(stack, at, knowledge),
     )
+
+
+def _mix_days(at: Mapping[str, int], knowledge: Knowledge) -> tuple[list[int], Mapping[str, Mixture]] | None:
+    """Streams that go together from day to day; those of one device, so that all or none are there."""
+    rows = [row for row in knowledge.correlations.values() if row.level == "daily" and {row.a, row.b} <= at.keys()]
+    names = tuple(dict.fromkeys(name for row in rows for name in (row.a, row.b)))
+    return ([at[name] for name in names], {sex: load_mixture(knowledge, "daily", names, sex) for sex in ("F", "M")}) if names else None
 
 
 def find_usual_shifts(knowledge: Knowledge, conditions: tuple[str, ...]) -> Mapping[str, float]:

@@ -53,6 +53,9 @@ def observe_streams(premise: Premise, course: Course, knowledge: Knowledge, rng:
     words = rng.first_words(premise.case_id, plan.addresses, len(weekdays) + 1)
     shown, distractors = choose_streams(premise, plan, words_to_uniform(words[:, 0] << _HALF), knowledge)
     normals = words_to_normal(words)
+    if plan.daily:
+        places, mixtures = plan.daily
+        normals[places, 1:] = mixtures[premise.patient.sex].mix(normals[places, 1:])
     noise = scan_ar1(normals[:, 1:], plan.stack.lag1, plan.passes)
     _share_noise(premise, plan, noise, rng)
     level = _derive_levels(premise, course, knowledge, plan, normals[:, :1], weekdays)
