@@ -272,6 +272,50 @@ def test_an_item_that_goes_along_has_a_level_or_rules_out_a_background() -> None
     assert not contradicts("gout", "secondary_polycythaemia", "M", 52.5, KNOWLEDGE)
 
 
+@pytest.mark.rows
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_what_tells_a_condition_apart_as_normal_is_not_carried_along(condition: str) -> None:
+    """Ferritin may rise in a fatty liver; the saturation that tells it from iron overload does not, nor the iron behind it."""
+    marks = [each.told_apart_by for each in KNOWLEDGE.conditions[condition].look_alikes]
+    normal = {name for mark in marks if mark.here == "normal" for name in (mark.item, *inputs_of(mark.item))}
+    for sex in "FM":
+        own = {push.item for push in find_pushes(KNOWLEDGE, condition, sex, 50.0) if push.is_own}
+        driven = {name for item in own for name in inputs_of(item)}
+        along = {push.item for push in find_pushes(KNOWLEDGE, condition, sex, 50.0) if push.sign and not push.is_own} - driven
+        assert not along & normal, along & normal
+
+
+def inputs_of(item: str) -> tuple[str, ...]:
+    formula = formula_of(KNOWLEDGE.analytes[item]) if item in KNOWLEDGE.analytes else None
+    return tuple(name for each in formula.inputs for name in (each, *inputs_of(each))) if formula else ()
+
+
+def test_a_rise_of_ferritin_moves_no_iron_and_a_fall_does() -> None:
+    """Ferritin also rises with a fatty liver, alcohol and inflammation; it falls with the stores alone."""
+    risen = {push.item: push.sign for push in find_pushes(KNOWLEDGE, "masld", "F", 50.0)}
+    fallen = {push.item: push.sign for push in find_pushes(KNOWLEDGE, "coeliac", "F", 50.0)}
+    assert risen["ferritin"] == UP and not {"iron", "tibc"} & risen.keys()
+    assert fallen["ferritin"] == DOWN and (fallen["iron"], fallen["tibc"]) == (DOWN, UP)
+
+
+def test_chloride_follows_sodium_and_makes_room_for_bicarbonate() -> None:
+    low = {push.item: push.sign for push in find_pushes(KNOWLEDGE, "siadh", "F", 50.0)}
+    alkalosis = {push.item: push.sign for push in find_pushes(KNOWLEDGE, "diuretic_hypokalaemia", "F", 50.0)}
+    acidosis = {push.item: push.sign for push in find_pushes(KNOWLEDGE, "euglycaemic_dka", "F", 50.0)}
+    assert low["chloride"] == DOWN and alkalosis["chloride"] == DOWN and "chloride" not in acidosis
+
+
+def test_what_only_supports_a_known_diagnosis_is_beyond_the_limit_in_some_and_of_a_hidden_one_in_all() -> None:
+    known = [examine(make_premise(case_id=f"K-{number}", comorbidities=("osa",))) for number in range(40)]
+    hidden = [examine(present("osa", number)[0]) for number in range(40)]
+    beyond = []
+    for patients in (known, hidden):
+        levels = [(follow(each, ["haemoglobin"]).course.levels["haemoglobin"][DAY], each.premise.patient.sex) for each in patients]
+        limits = {sex: load_scale(KNOWLEDGE, "haemoglobin", sex) for sex in "FM"}
+        beyond.append(np.mean([level > limits[sex].high for level, sex in levels]))  # type: ignore[union-attr]
+    assert beyond[0] < 0.5 < 0.9 < beyond[1], beyond
+
+
 def test_large_moves_towards_a_bound_stay_apart_and_short_of_it() -> None:
     way, reach = 3.0, KNOWLEDGE.parameter("effect.reach")
     moves = np.linspace(0.0, 3.0 * way, 200)

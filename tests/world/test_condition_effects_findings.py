@@ -8,9 +8,14 @@ import pytest
 from make_premise import make_premise
 from presenting_case import CONDITIONS, KNOWLEDGE, RNG, examine, present
 
+from clinworld.cohort.patient import drawn_job
 from clinworld.schema.record import PARTS, FindingResult
 from clinworld.world.build import build_world
 from clinworld.world.condition_findings import Examined, Unavailable, derive_findings, find_result, find_test, follow
+from clinworld.world.condition_sizes import reference_limits
+from clinworld.world.course import build_course
+from clinworld.world.draw import draw_case
+from clinworld.world.premise import derive_premise
 
 pytestmark = pytest.mark.rows
 
@@ -200,3 +205,33 @@ def test_pressure_on_standing_rises_in_some_and_falls_without_a_gap_up_to_and_ov
     assert np.diff(both[(both >= -5) & (both <= 30)]).max() <= 2
     assert np.median([each.ticks for each in ill]) > 18 > np.median(ticks) + 5
     assert all(each.is_positive == (each.ticks >= 20) for each in (*well, *ill))
+
+
+ORDERED = (
+    *("haemoglobin", "mcv", "wbc", "tsat", "sodium", "chloride", "bicarbonate", "anion_gap", "calcium", "corrected_calcium", "albumin"),
+    *("magnesium", "tsh", "ft4", "bilirubin_total", "uric_acid"),
+)
+
+
+@pytest.mark.slow
+def test_what_is_ordered_of_people_without_a_hidden_condition_is_seldom_outside_its_interval() -> None:
+    """Documented conditions move some of it in some people; no item lies on one side of its interval in more than one in eight."""
+    job = drawn_job("ordered")
+    outside: dict[tuple[str, str], list[bool]] = {}
+    gaps = []
+    for place in range(150):
+        premise = derive_premise(draw_case(f"ordered.{place}", {}, KNOWLEDGE, RNG), job, KNOWLEDGE, RNG)
+        patient = follow(Examined(premise, build_course(premise, KNOWLEDGE, RNG), KNOWLEDGE, RNG), ORDERED)
+        for name in ORDERED:
+            result, row = find_result(name, 0, patient), KNOWLEDGE.analytes[name]
+            if isinstance(result, Unavailable):  # a formula holds for some values only
+                continue
+            assert result.ticks is not None
+            value, (low, high) = result.ticks / 10.0**row.decimals, reference_limits(row, premise.patient.sex)
+            outside.setdefault((name, "below"), []).append(low is not None and value < low)
+            outside.setdefault((name, "above"), []).append(high is not None and value > high)
+            gaps += [value] if name == "anion_gap" else []
+    shares = {key: round(sum(each) / len(each), 3) for key, each in outside.items()}
+    assert min(map(len, outside.values())) > 100
+    assert max(shares.values()) < 1 / 8, sorted(shares.items(), key=lambda item: -item[1])[:4]
+    assert min(gaps) > 0 and max(gaps) < 24

@@ -176,8 +176,9 @@ def _find_move(each: Acting, size: float, start: float, is_shift: bool, scale: S
     """The distance, on the scale and at least 0, that a push moves a person who starts at `start`."""
     push, number = each.push, knowledge.parameter
     limit = scale.limit(push.sign)
-    if is_shift or limit is None:
-        move = push.beyond * size
+    if is_shift or limit is None or (each.is_documented and push.is_slight and push.target is None):
+        # What only supports a diagnosis is not abnormal in everybody who has had it for long.
+        move = min(push.beyond * size, push.most)
     else:
         aim = push.target if push.target is not None else limit + push.sign * push.beyond * size
         move = max(push.sign * (aim - start), number("effect.least_share") * push.beyond * size, 0.0)

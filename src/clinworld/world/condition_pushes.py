@@ -17,6 +17,7 @@ from clinworld.world.condition_sizes import DOWN, SIZES, UP, find_most_own, load
 from clinworld.world.formulas import formula_of
 
 SIGNS = {"up": UP, "positive": UP, "down": DOWN, "negative": DOWN, "normal": 0}
+_KIN = {"kin": (UP, DOWN), "kin_up": (UP,), "kin_down": (DOWN,)}
 _GRID = 513
 
 
@@ -25,8 +26,9 @@ class Push:
     """What one condition does to one item. Distances are on the item's scale.
 
     `sign` 0 holds the item normal. `beyond` is how far past the reference limit the usual patient lies; where `target` is given that is
-    the level itself, inside the limits. `is_own`: the condition's file says so; else it follows from what the file says. `most` is how far
-    a patient moves at most from their own level.
+    the level itself, inside the limits. `is_own`: the condition's file says so; else it follows from what the file says. `is_slight`: a
+    mild move that only supports the diagnosis, of which not everybody with the condition is beyond the limit. `most` is how far a patient
+    moves at most from their own level.
     """
 
     condition: str
@@ -37,6 +39,7 @@ class Push:
     target: float | None
     trajectory: str
     is_own: bool
+    is_slight: bool
     most: float = np.inf
 
 
@@ -51,13 +54,22 @@ def find_pushes(knowledge: Knowledge, condition: str, sex: str, age_years: float
         driven = _drive_input(push, pushes, sex, age_years, knowledge)
         if driven is not None and (driven.item not in pushes or _goes_farther(driven, pushes[driven.item])):
             pushes[driven.item] = driven
-    said = dict(pushes)
+    going: dict[str, Push] = {}
+    said = {**dict.fromkeys(_list_normal(knowledge, condition)), **pushes}
     for child, parents in load_kin(knowledge).items():
         along = [each for each in parents if (each[0], condition) not in load_apart(knowledge)]
-        kin = None if child in said else next((each for each in along if _is_moved(said.get(each[0]), each[2])), None)
+        kin = None if child in said else next((each for each in along if _is_moved(pushes.get(each[0]), each[2])), None)
         if kin is not None:
-            pushes[child] = _push_along(said[kin[0]], child, kin[1], sex, knowledge)
-    return tuple(pushes.values())
+            going[child] = _push_along(pushes[kin[0]], child, kin[1], sex, knowledge)
+    return (*pushes.values(), *going.values())
+
+
+@lru_cache(maxsize=1024)
+def _list_normal(knowledge: Knowledge, condition: str) -> tuple[str, ...]:
+    """What is normal in a condition by what tells it apart from others, with the inputs of calculated results."""
+    marks = [each.told_apart_by for each in knowledge.conditions[condition].look_alikes]
+    normal = [mark.item for mark in marks if mark.here == "normal"]
+    return tuple(name for item in normal for name in (item, *(_list_inputs(item, knowledge) if item in knowledge.analytes else ())))
 
 
 def _push_own(finding: ConditionFinding, row: Condition, sex: str, knowledge: Knowledge) -> Push:
@@ -65,18 +77,19 @@ def _push_own(finding: ConditionFinding, row: Condition, sex: str, knowledge: Kn
     scale = load_scale(knowledge, finding.item, sex)
     beyond = scale.beyond(sign, size) if scale is not None and sign else 0.0
     most = find_most_own(knowledge, finding.item, sign, size)
-    return Push(row.id, finding.item, sign, size, beyond, None, finding.trajectory, True, most)
+    is_slight = size == SIZES[0] and finding.role == "supportive"
+    return Push(row.id, finding.item, sign, size, beyond, None, finding.trajectory, True, is_slight, most)
 
 
 @lru_cache(maxsize=8)
-def load_kin(knowledge: Knowledge) -> Mapping[str, tuple[tuple[str, float, bool], ...]]:
-    """Item → (the item it goes along with, by what share of a like size, only when that rises); in table order."""
-    kin: dict[str, list[tuple[str, float, bool]]] = {}
+def load_kin(knowledge: Knowledge) -> Mapping[str, tuple[tuple[str, float, tuple[int, ...]], ...]]:
+    """Item → (the item it goes along with, by what share of a like size, in which of its directions); in table order."""
+    kin: dict[str, list[tuple[str, float, tuple[int, ...]]]] = {}
     for name, row in knowledge.parameters.items():
         prefix, _, rest = name.partition(".")
-        if prefix in ("kin", "kin_up"):
+        if prefix in _KIN:
             child, _, parent = rest.partition(".")
-            kin.setdefault(child, []).append((parent, row.value, prefix == "kin_up"))
+            kin.setdefault(child, []).append((parent, row.value, _KIN[prefix]))
     return {child: tuple(parents) for child, parents in kin.items()}
 
 
@@ -87,8 +100,8 @@ def load_apart(knowledge: Knowledge) -> frozenset[tuple[str, str]]:
     return frozenset((item, condition) for item, condition in names)
 
 
-def _is_moved(push: Push | None, only_up: bool) -> bool:
-    return push is not None and (push.sign == UP or (push.sign == DOWN and not only_up))
+def _is_moved(push: Push | None, signs: tuple[int, ...]) -> bool:
+    return push is not None and push.sign in signs
 
 
 def _push_along(parent: Push, child: str, share: float, sex: str, knowledge: Knowledge) -> Push:
@@ -96,7 +109,7 @@ def _push_along(parent: Push, child: str, share: float, sex: str, knowledge: Kno
     sign = parent.sign if share > 0 else -parent.sign
     beyond = abs(share) * scale.beyond(sign, parent.size) if scale is not None else 0.0
     most = find_most_own(knowledge, child, sign, parent.size)
-    return Push(parent.condition, child, sign, parent.size, beyond, None, parent.trajectory, False, most)
+    return Push(parent.condition, child, sign, parent.size, beyond, None, parent.trajectory, False, parent.is_slight, most)
 
 
 def _goes_farther(driven: Push, own: Push) -> bool:
