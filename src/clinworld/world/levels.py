@@ -25,6 +25,7 @@ from clinworld.world.level_motion import Motion, column, load_motion
 BODY_MASS_INDEX = "bmi"  # what the premise gives, and levels go together with
 _GRID = 4097
 _USUAL_MEAN = "levels_usual_mean."
+_AFTER_MENOPAUSE = "levels_after_menopause_"
 
 
 class FirstLevels(NamedTuple):
@@ -122,7 +123,7 @@ def _load_kind(knowledge: Knowledge, telling: tuple[str, ...], names: tuple[str,
         bmi_sd=knowledge.parameter("levels_bmi_sd"),
         bmi_most_sd=knowledge.parameter("levels_bmi_most_sd"),
     )
-    ageing = [i for i, row in enumerate(rows) if (row.per_year_over_40 if isinstance(row, Stream) else _rises_with_age(row, knowledge))]
+    ageing = [i for i, row in enumerate(rows) if (row.per_year_over_40 if isinstance(row, Stream) else _changes_with_age(row, knowledge))]
     return _Kind(young, columns, told_by, ageing)
 
 
@@ -254,8 +255,8 @@ def fit_level_to_sex(level: Level, row: Analyte | Stream, sex: str) -> Level:
     return replace(level, **moved, sd=level.sd * share)
 
 
-def _rises_with_age(row: Analyte, knowledge: Knowledge) -> bool:
-    return f"levels_per_year_{row.id}" in knowledge.parameters
+def _changes_with_age(row: Analyte, knowledge: Knowledge) -> bool:
+    return f"levels_per_year_{row.id}" in knowledge.parameters or f"{_AFTER_MENOPAUSE}high.{row.id}" in knowledge.parameters
 
 
 def let_age(
@@ -263,11 +264,17 @@ def let_age(
 ) -> tuple[float, float, float, float]:
     """(mean, SD, low, high) of an analyte that rises with age, at an age; a disease that lifts its mean beyond normal sets it at every age.
 
-    What is calculated from it stays on the undiagnosed side of `levels_undiagnosed_least_...`.
+    What is calculated from it stays on the undiagnosed side of `levels_undiagnosed_least_...`. After the menopause sex hormones have an
+    interval of their own.
     """
     high = row.ref_high_m if sex == "M" else row.ref_high_f
-    if not _rises_with_age(row, knowledge) or (high is not None and first[0] > high):
+    if not _changes_with_age(row, knowledge) or (high is not None and first[0] > high):
         return first
+    if f"{_AFTER_MENOPAUSE}high.{row.id}" in knowledge.parameters:
+        if sex == "M" or age_years < knowledge.parameter("levels_menopause_years"):
+            return first
+        low, high = (knowledge.parameter(f"{_AFTER_MENOPAUSE}{end}.{row.id}") for end in ("low", "high"))
+        return (low + high) / 2.0, (high - low) * knowledge.parameter("levels_unwritten_sd_share"), low, high
     typical = knowledge.parameter("levels_typical_age_years")
     factor = 1.0 + knowledge.parameter(f"levels_per_year_{row.id}") / 100.0 * max(age_years - typical, 0.0)
     mean, sd, least, most = first
@@ -334,7 +341,8 @@ def _usual_log_level(row: Analyte, ref_low: float | None, high: float, knowledge
     low = math.log(max(row.hard_low, 10.0**-row.decimals) if ref_low is None else ref_low)
     top = math.log(high)
     if ref_low is not None:
-        return (low + top) / 2.0, (top - low) / knowledge.parameter("levels_reference_width_sd"), low, top
+        usual = knowledge.parameters.get(f"{_USUAL_MEAN}{row.id}")
+        return (low + top) / 2.0 if usual is None else math.log(usual.value), (top - low) / knowledge.parameter("levels_reference_width_sd"), low, top
     sd = math.sqrt(math.log1p(((row.cv_between_pct or 0.0) / 100.0) ** 2))
     return max(top - knowledge.parameter("levels_reference_upper_sd") * sd, low), sd, low, top
 
