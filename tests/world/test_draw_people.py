@@ -159,8 +159,15 @@ def test_a_condition_more_moves_no_draw_of_the_others() -> None:
 
 def test_background_is_as_common_as_its_rows_say() -> None:
     share = sum("hypertension" in names for names in backgrounds(MAN, Limits(), 1500)) / 1500
-    expected = KNOWLEDGE.parameter("background.documented_share") * find_share(KNOWLEDGE.conditions["hypertension"], MAN)
+    expected = KNOWLEDGE.parameter("background.documented_share.hypertension") * find_share(KNOWLEDGE.conditions["hypertension"], MAN)
     assert 0.6 * expected < share < 1.3 * expected
+
+
+def test_apnoea_of_sleep_is_commoner_the_heavier_people_are_and_what_has_no_row_is_not() -> None:
+    light, heavy = (backgrounds(MAN, Limits(bmi=bmi), 1500) for bmi in (27.0, 42.0))
+    shares = {name: [sum(name in names for names in each) / 1500 for each in (light, heavy)] for name in ("osa", "high_lpa")}
+    assert shares["osa"][1] > 2.5 * shares["osa"][0] > 0
+    assert abs(shares["high_lpa"][1] - shares["high_lpa"][0]) < 0.05
 
 
 @pytest.fixture(scope="module")

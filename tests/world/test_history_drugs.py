@@ -11,7 +11,7 @@ from clinworld.schema.premise import Premise
 from clinworld.world.effects import load_drug_table
 from clinworld.world.history import draw_diagnoses, find_control, list_caused
 from clinworld.world.history_doses import climb_doses
-from clinworld.world.history_drugs import find_order, find_treated, has_indication, tilt_chance
+from clinworld.world.history_drugs import find_launch, find_order, find_treated, has_indication, tilt_chance
 from clinworld.world.history_places import find_old_event
 
 STATINS = {row.id for row in KNOWLEDGE.drugs.values() if row.drug_class == "statin"}
@@ -169,3 +169,16 @@ def test_what_lowers_hba1c_lowers_fasting_glucose_with_it(drug):
 def test_a_chance_of_none_or_all_stays_that_and_any_other_goes_with_how_well_controlled_someone_is() -> None:
     assert [tilt_chance(p, 2.0, KNOWLEDGE) for p in (0.0, 1.0)] == [0.0, 1.0]
     assert tilt_chance(0.6, -1.0, KNOWLEDGE) < tilt_chance(0.6, 0.0, KNOWLEDGE) < tilt_chance(0.6, 1.0, KNOWLEDGE)
+
+
+def test_nobody_was_given_a_drug_before_it_existed() -> None:
+    early = []
+    for premise in premises(PATIENTS):
+        early += [(premise.case_id, drug, day) for drug, day in begins_of(premise).items() if day < find_launch(KNOWLEDGE, drug)]
+    assert not early, early[:3]
+    assert any(find_launch(KNOWLEDGE, drug) > -6 * 365 for premise in premises(PATIENTS) for drug in begins_of(premise))
+
+
+def test_most_drugs_begun_before_day_0_go_on() -> None:
+    begun = [(drug, premise) for premise in premises(PATIENTS) for drug in begins_of(premise)]
+    assert np.mean([drug in in_force(premise) for drug, premise in begun]) > 0.5

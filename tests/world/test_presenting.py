@@ -27,6 +27,8 @@ def test_the_presentation_fits_the_patient_and_the_onset_its_tempo(condition: st
     shape = next(each for each in KNOWLEDGE.conditions[condition].presentations if each.id == ill.presenting.presentation)
     assert fits(shape.sex, shape.age_low, shape.age_high, ill.patient.sex, ill.patient.age_low, ill.patient.age_high)
     low, high = SPANS[shape.tempo]
+    if f"presenting.lifelong.{condition}" in KNOWLEDGE.parameters:
+        low = high = ill.index_day + 365 * ill.patient.age_low  # from birth
     assert low <= ill.index_day - ill.presenting.onset_day <= high
 
 

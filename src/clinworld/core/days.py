@@ -2,6 +2,8 @@
 
 import re
 
+DAYS_A_YEAR = 365
+
 _AGE = re.compile(r"^(\d{1,3})-(\d{1,3})$")
 
 

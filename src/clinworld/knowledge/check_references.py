@@ -146,8 +146,10 @@ def check_references(knowledge: Knowledge) -> Iterator[Finding]:
 
 _ITEM = "an analyte, stream or finding"
 _NAMED = {  # how ids of parameters begin that go on with the ids of other rows, and what these are, one after the other
+    "background.documented_share.": ("a condition",),
     "background.needs.": ("a condition", "a condition"),
     "background.never.": ("a condition",),
+    "background.odds_per_5_bmi.": ("a condition",),
     "finding.diabetes_only.": (_ITEM,),
     "finding.noise.": (_ITEM,),
     "finding.routine.": (_ITEM,),
@@ -160,6 +162,7 @@ _NAMED = {  # how ids of parameters begin that go on with the ids of other rows,
     "history_enough.": ("a condition", "an analyte"),
     "history_order.": ("a condition", "a drug"),
     "history_untreated_most.": ("an analyte",),
+    "history_years_there.": ("a drug",),
     "kin.": (_ITEM, _ITEM),
     "kin_apart.": (_ITEM, "a condition"),
     "kin_up.": (_ITEM, _ITEM),
@@ -169,6 +172,7 @@ _NAMED = {  # how ids of parameters begin that go on with the ids of other rows,
     "levels_after_menopause_low.": ("an analyte",),
     "levels_held.": ("a condition",),
     "levels_usual_mean.": ("an analyte",),
+    "presenting.lifelong.": ("a condition",),
     "usual.": ("a stream", "a condition"),
 }
 
@@ -214,7 +218,7 @@ def _known_ids(knowledge: Knowledge) -> dict[str, Collection[str]]:
 
 
 def check_daily_streams(knowledge: Knowledge) -> Iterator[Finding]:
-    """Streams whose readings of a day go together are measured themselves, and by the same devices, so that whoever has one may have both."""
+    """Streams whose readings of a day go together are measured themselves, and by the same devices: whoever has one may have both."""
     for key, row in knowledge.correlations.items():
         if row.level != "daily":
             continue
@@ -224,8 +228,8 @@ def check_daily_streams(knowledge: Knowledge) -> Iterator[Finding]:
             if stream is None or stream.parent:
                 yield Finding("daily_streams_go_together", place, repr(name), "a stream that is measured itself")
             elif one is not None and stream.devices != one.devices:
-                found = f"{name!r}, by {' or '.join(stream.devices) or 'no device'}"
-                yield Finding("daily_streams_go_together", place, found, f"a stream by {' or '.join(one.devices) or 'no device'}, as {row.a}")
+                by, allowed = (" or ".join(each.devices) or "no device" for each in (stream, one))
+                yield Finding("daily_streams_go_together", place, f"{name!r}, by {by}", f"a stream by {allowed}, as {row.a}")
 
 
 def check_derived_streams(knowledge: Knowledge) -> Iterator[Finding]:

@@ -10,8 +10,9 @@ from clinworld.core.text import Wording
 class PanelCorrelation:
     """How far two items go together, by sex (`r_m`, `r_f`).
 
-    `level`: between people, within one person from day to day, or daily: readings of one day of two streams of a person. `of`: results, as published for single results, with the noise of
-    both in them; or levels, of the true levels behind them. `b` may be a finding that the premise gives, the body mass index.
+    `level`: between people, within one person from day to day, or daily, of readings of one day of two streams of a person. `of`:
+    results, as published for single results, with the noise of both in them; or levels, of the true levels behind them. `b` may be a
+    finding that the premise gives, the body mass index.
     """
 
     id: str

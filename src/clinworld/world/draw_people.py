@@ -4,6 +4,7 @@ A background condition is documented and acts in the body; it is never the answe
 addressed by what they decide, so that a condition more moves only the people it is drawn in.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from clinworld.world.history_drugs import find_contraindications, find_states
 from clinworld.world.mixing import derive_mark, mix_words
 from clinworld.world.presenting import fits, list_presentations
 
+_HEAVIEST = 60.0  # kg/m², beyond the body mass index of anyone drawn
 AREA = "people"
 BAND_YEARS = 5
 CHRONIC = ("weeks", "months", "years")
@@ -110,10 +112,10 @@ def draw_background(case_id: str, person: Person, limits: Limits, knowledge: Kno
     # One word a case, mixed with each condition's own digest: independent draws for all at the price of one address.
     chances = words_to_uniform(mix_words(rng.at(case_id, AREA, "background").words(1), candidates.marks))
     accepted: dict[str, float] = {}  # name → its chance, as a share of what would still have been enough
-    documented = candidates.documented
     for place in (chances < candidates.most_likely).nonzero()[0].tolist():
         name, share, chance = candidates.names[place], candidates.shares[place], float(chances[place])
-        p = documented * max(share, _raise_share(name, share, (*had, *accepted), person, knowledge))
+        p = candidates.documented[place] * max(share, _raise_share(name, share, (*had, *accepted), person, knowledge))
+        p = _go_with_build(name, p, limits.bmi, knowledge)
         if chance < p and _is_possible(name, person, limits, tuple(accepted), knowledge):
             accepted[name] = chance / p
     most = int(knowledge.parameter("background.most"))
@@ -123,11 +125,11 @@ def draw_background(case_id: str, person: Person, limits: Limits, knowledge: Kno
 
 
 class _Candidates(NamedTuple):
-    # What may be a background condition of a person, commonest first, and the share of it that is documented; `most_likely` is how likely
-    # it is documented in someone with the condition that makes it most so.
+    # What may be a background condition of a person, commonest first, and the share of each that is documented; `most_likely` is how
+    # likely it is documented in someone with the condition and the build that make it most so.
     names: tuple[str, ...]
     shares: tuple[float, ...]
-    documented: float
+    documented: tuple[float, ...]
     most_likely: Reals
     marks: Words
 
@@ -138,14 +140,26 @@ def _list_candidates(knowledge: Knowledge, person: Person) -> _Candidates:
     ranked = sorted((each for each in shares if each[1] > 0.0), key=lambda each: (-each[1], each[0]))
     everything = tuple(dict.fromkeys(other for row in knowledge.comorbidities.values() for other in (row.a, row.b)))
     names = tuple(name for name, _ in ranked)
-    documented = knowledge.parameter("background.documented_share")
+    own = (knowledge.parameters.get(f"background.documented_share.{name}") for name in names)
+    documented = tuple(knowledge.parameter("background.documented_share") if row is None else row.value for row in own)
+    raised = [max(share, _raise_share(name, share, everything, person, knowledge)) for name, share in ranked]
+    most_likely = [_go_with_build(name, part * p, _HEAVIEST, knowledge) for name, part, p in zip(names, documented, raised, strict=True)]
     return _Candidates(
         names,
         tuple(share for _, share in ranked),
         documented,
-        documented * np.array([max(share, _raise_share(name, share, everything, person, knowledge)) for name, share in ranked]),
+        np.array(most_likely),
         np.array([derive_mark(name) for name in names], dtype=np.uint64),
     )
+
+
+def _go_with_build(name: str, p: float, bmi: float | None, knowledge: Knowledge) -> float:
+    """A chance as it is at a body mass index, by the odds ratio of the condition for each 5 kg/m² about a usual one."""
+    odds = knowledge.parameters.get(f"background.odds_per_5_bmi.{name}")
+    if odds is None or bmi is None:
+        return p
+    factor = math.pow(odds.value, (bmi - knowledge.parameter("levels_typical_bmi")) / 5.0)
+    return p * factor / (1.0 - p + p * factor)
 
 
 @lru_cache(maxsize=8)
@@ -221,9 +235,19 @@ def _are_apart(one: str, other: str, sex: str, age_years: float, knowledge: Know
     moved, opposed = (_find_moved(knowledge, name, sex, age_years).past_mild for name in (one, other))
     if _resemble(one, other, knowledge) or any(opposed.get(item) == -sign for item, sign in moved.items()):
         return True
-    told, as_told = _find_telling(knowledge, one), _find_telling(knowledge, other)
-    shared = [(told[item], as_told[item]) for item in told.keys() & as_told.keys()]
+    shared = _share_telling(one, other, knowledge)
     return any(mine.sign != its.sign or (mine.is_screening and its.is_screening) for mine, its in shared)
+
+
+def are_one_state(one: str, other: str, knowledge: Knowledge) -> bool:
+    """Whether the same result finds two conditions, which are then two names of one state, as prediabetes and diabetes are."""
+    return any(mine.sign == its.sign and mine.is_screening and its.is_screening for mine, its in _share_telling(one, other, knowledge))
+
+
+@lru_cache(maxsize=65536)
+def _share_telling(one: str, other: str, knowledge: Knowledge) -> "tuple[tuple[_Telling, _Telling], ...]":
+    told, as_told = _find_telling(knowledge, one), _find_telling(knowledge, other)
+    return tuple((told[item], as_told[item]) for item in told.keys() & as_told.keys())
 
 
 class _Telling(NamedTuple):
@@ -243,15 +267,15 @@ def _are_a_pair(one: str, other: str, knowledge: Knowledge) -> bool:
 
 
 def _has_needed(name: str, had: Sequence[str], knowledge: Knowledge) -> bool:
-    needed = [each for each in _needs(knowledge) if each[0] == name]
-    return not needed or any(cause in had for _, cause in needed)
+    needed = list_needed(knowledge, name)
+    return not needed or any(cause in had for cause in needed)
 
 
-@lru_cache(maxsize=8)
-def _needs(knowledge: Knowledge) -> tuple[tuple[str, str], ...]:
-    """(background condition, the condition it comes only with)."""
-    names = [name.split(".")[2:] for name in knowledge.parameters if name.startswith("background.needs.")]
-    return tuple((name, cause) for name, cause in names)
+@lru_cache(maxsize=512)
+def list_needed(knowledge: Knowledge, condition: str) -> tuple[str, ...]:
+    """The conditions with one of which a condition comes only; () where it needs none."""
+    beginning = f"background.needs.{condition}."
+    return tuple(name.removeprefix(beginning) for name in knowledge.parameters if name.startswith(beginning))
 
 
 @lru_cache(maxsize=65536)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clinworld.core.days import DAYS_A_YEAR
 from clinworld.core.rng import Rng, words_to_uniform
 from clinworld.core.text import LANGUAGES, Wording, load_labels
 from clinworld.knowledge.load import Knowledge
@@ -26,7 +27,7 @@ from clinworld.world.history_drugs import Ended, Line, Patient, Treated, chart_l
 from clinworld.world.history_enough import leave_enough
 from clinworld.world.history_labs import Past, observe_past_labs
 from clinworld.world.history_levels import DayZero, PastFrame, find_day_zero, load_past_frame, moves_levels, remove_drugs
-from clinworld.world.history_places import DAYS_A_YEAR, LABELS, PLACES, OldRecord, age_at, draw_old_records, find_old_event
+from clinworld.world.history_places import LABELS, PLACES, OldRecord, age_at, draw_old_records, find_old_event
 from clinworld.world.levels import draw_first_levels, load_first_levels
 from clinworld.world.monitoring import list_watched
 from clinworld.world.observe_streams import reflect

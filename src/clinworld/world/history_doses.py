@@ -4,10 +4,9 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from clinworld.core.days import DAYS_A_YEAR
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Drug
-
-_DAYS_A_YEAR = 365
 
 
 def climb_doses(
@@ -19,7 +18,7 @@ def climb_doses(
     ladder is climbed several rungs at a time, since what happens between visits is not charted.
     """
     rungs = [dose for dose in drug.ladder if dose <= top] or [drug.ladder[0]]
-    years = ((last or 0) - moments[0]) / _DAYS_A_YEAR
+    years = ((last or 0) - moments[0]) / DAYS_A_YEAR
     target = _aim(rungs, _find_usual_dose(drug, weight_kg, years, knowledge), u, knowledge)
     stride = max(math.ceil(target / knowledge.parameter("history_rungs_most")), 1)
     steps, least, at = [(moments[0], rungs[0])], max(drug.min_titration_days, 1), 0

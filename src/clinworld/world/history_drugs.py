@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from clinworld.core.days import DAYS_A_YEAR
 from clinworld.core.rng import Rng, words_to_uniform
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Contraindication, Drug
@@ -94,10 +95,11 @@ def _list_clashing(knowledge: Knowledge, name: str) -> frozenset[str]:
 
 
 class _Licensed(NamedTuple):
-    # A drug for a condition: how often it is chosen, in which place it is used, and what forbids it.
+    # A drug for a condition: how often it is chosen, in which place it is used, since when it is there, and what forbids it.
     name: str
     weight: float
     order: int
+    first_day: float
     ingredient: str
     conditions: frozenset[str]
     states: frozenset[str]
@@ -124,8 +126,16 @@ def _list_licensed(knowledge: Knowledge, condition: str) -> tuple[_Licensed, ...
         rules = [rule for rule in row.contraindications if rule.kind == "absolute"]
         if has_indication(row, (condition,)) and weight:
             forbidding = (frozenset(rule.condition for rule in rules), frozenset(rule.state for rule in rules))
-            licensed.append(_Licensed(name, weight, find_order(knowledge, condition, name), row.rxcui, *forbidding))
+            licensed.append(
+                _Licensed(name, weight, find_order(knowledge, condition, name), find_launch(knowledge, name), row.rxcui, *forbidding)
+            )
     return tuple(licensed)
+
+
+def find_launch(knowledge: Knowledge, drug: str) -> float:
+    """The day from which on a drug could be given; -inf for one that has been there for longer than any history."""
+    row = knowledge.parameters.get(f"history_years_there.{drug}")
+    return -math.inf if row is None else -DAYS_A_YEAR * row.value
 
 
 def find_order(knowledge: Knowledge, condition: str, drug: str) -> int:
@@ -199,7 +209,8 @@ def draw_past_lines(
     for stop in ended:
         treated = list_treated(knowledge, (stop.drug,))
         condition = next(name for name in conditions if name in treated)
-        days = [day for day in moments[condition] if day <= stop.day - least]
+        early = [day for day in moments[condition] if day <= stop.day - least]
+        days = [day for day in early if day >= find_launch(knowledge, stop.drug)] or early[-1:]
         lines.append(_begin(premise, knowledge.drugs[stop.drug], condition, days, stop.day, knowledge, rng))
     paths = [("history", "drugs", condition) for condition in conditions]
     drawn = words_to_uniform(rng.first_words(premise.case_id, paths, _DRAWS * int(knowledge.parameter("history_lines_most")))).tolist()
@@ -217,10 +228,11 @@ class _Choice(NamedTuple):
     elsewhere: set[int]
 
     def find_left(self, lines: Iterable[Line], day: int, is_out_of_order: bool) -> dict[str, float]:
-        """Drug → how often it is chosen, of those whose turn it is on a day."""
+        """Drug → how often it is chosen, of those that are there on a day and whose turn it is."""
         given = {self.candidates[line.drug.id].order for line in lines if line.drug.id in self.candidates and line.steps[0][0] <= day}
         reach = min((self.places | self.elsewhere) - given, default=max(self.places)) + int(is_out_of_order)
-        return {name: each.weight for name, each in self.candidates.items() if name not in self.clashing and each.order <= reach}
+        there = (each for name, each in self.candidates.items() if name not in self.clashing and each.order <= reach)
+        return {each.name: each.weight for each in there if each.first_day <= day}
 
     def find_first(self, lines: Iterable[Line], moments: Sequence[int]) -> int:
         """The place of the first moment: what comes after a drug that a record ends begins no sooner than that."""

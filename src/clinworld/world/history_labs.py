@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clinworld.core.days import DAYS_A_YEAR
 from clinworld.core.rng import Rng, words_to_normal, words_to_uniform
 from clinworld.core.units import to_ticks
 from clinworld.knowledge.load import Knowledge
@@ -16,7 +17,7 @@ from clinworld.schema.record import Series
 from clinworld.world.effects import DIABETES
 from clinworld.world.history_drugs import Line
 from clinworld.world.history_levels import DayZero, PastDays, PastFrame, PastItems, derive_past_levels, find_undiagnosed
-from clinworld.world.history_places import DAYS_A_YEAR, age_at
+from clinworld.world.history_places import age_at
 from clinworld.world.lab_assays import Assays, load_assays
 from clinworld.world.monitoring import Span, find_due, known_conditions, list_watched, sort_spans, space_out, watch_condition, watch_drug
 from clinworld.world.observe_labs import (

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clinworld.core.days import DAYS_A_YEAR
 from clinworld.core.rng import Rng, Words, words_to_uniform
 from clinworld.core.tables import load_csv
 from clinworld.core.text import LANGUAGES, Wording, load_labels
@@ -19,14 +20,13 @@ from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import Drug, OldEvent
 from clinworld.schema.premise import Patient, Premise
 from clinworld.schema.record import PastEvent
-from clinworld.world.history_drugs import find_states, find_use, forbids_state, list_treated
+from clinworld.world.history_drugs import find_launch, find_states, find_use, forbids_state, list_treated
 from clinworld.world.mixing import derive_mark, mix_words
 
 Flags = NDArray[np.bool_]
 
 LABELS = Path(__file__).with_name("history_labels.csv")
 PLACES = ("primary_care_record", "hospital_record", "previous_clinic_record", "patient_papers")
-DAYS_A_YEAR = 365
 _REMARK = "remark_"
 _OF_CONDITION, _AGAINST_DRUGS, _INACTIVE = range(3)  # kinds of events: decisive for a condition, against drugs, in nothing
 _LEAST_RATE = 1e-9  # of a row that never comes up by itself
@@ -148,6 +148,7 @@ def _find_fitting(premise: Premise, room: tuple[int, int], knowledge: Knowledge)
     fits = _list_possible(knowledge, premise.drug, premise.patient.sex) & _find_speaking(knowledge, presenting)
     # The whole room must fit, or the ages of a row would shift its days.
     fits &= (table.age_low <= age_at(premise.patient, room[0])) & (age_at(premise.patient, room[1]) <= table.age_high)
+    fits &= table.launch <= room[0]
     is_treated = ~table.needs_treated
     for name in conditions:
         is_treated |= _find_treated(knowledge, name)
@@ -172,7 +173,8 @@ def _load_rates(knowledge: Knowledge) -> tuple[Words, NDArray[np.float64]]:
     number, rows = knowledge.parameter, knowledge.past_events.values()
     names = [*(row.id for row in rows), "nothing"]
     marks = [derive_mark(name) for name in names]
-    rates = [row.weight * (find_use(knowledge, row.taken) if row.taken else 1.0) for row in rows]
+    stopped = number("history_weight_stopped")
+    rates = [row.weight * (stopped * find_use(knowledge, row.taken) if row.taken else 1.0) for row in rows]
     return np.array(marks, dtype=np.uint64), np.maximum(np.array([*rates, number("history_weight_nothing")]), _LEAST_RATE)
 
 
@@ -188,11 +190,13 @@ def _clashes(row: OldEvent, chosen: Sequence[OldEvent], knowledge: Knowledge) ->
 
 
 class _Table(NamedTuple):
-    # Every old event, and by row: its kind, its ages, and whether a documented condition must be treated with what it names.
+    # Every old event, and by row: its kind, its ages, the day from which the drug that was taken is there, and whether a documented
+    # condition must be treated with what it names.
     rows: tuple[OldEvent, ...]
     kinds: NDArray[np.int64]
     age_low: NDArray[np.float64]
     age_high: NDArray[np.float64]
+    launch: NDArray[np.float64]
     needs_treated: Flags
 
 
@@ -204,6 +208,7 @@ def _load_table(knowledge: Knowledge) -> _Table:
         kinds=np.array([_OF_CONDITION if row.condition else _AGAINST_DRUGS if row.drugs else _INACTIVE for row in rows]),
         age_low=np.array([-np.inf if row.age_low is None else row.age_low for row in rows]),
         age_high=np.array([np.inf if row.age_high is None else row.age_high for row in rows]),
+        launch=np.array([find_launch(knowledge, row.taken) if row.taken else -np.inf for row in rows]),
         needs_treated=np.array([bool(row.taken or (row.drugs and not row.condition)) for row in rows], dtype=np.bool_),
     )
 

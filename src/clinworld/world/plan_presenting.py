@@ -18,7 +18,7 @@ from clinworld.schema.job import Case, Job
 from clinworld.schema.premise import Conflict, Premise, Presenting
 from clinworld.world.draw import draw_case
 from clinworld.world.draw_mix import load_draw_weights
-from clinworld.world.draw_people import Limits, Person, contradicts, draw_background, draw_person, find_share
+from clinworld.world.draw_people import Limits, Person, are_one_state, contradicts, draw_background, draw_person, find_share, list_needed
 from clinworld.world.drug_safety import check_drug_safety
 from clinworld.world.premise import check_premise, derive_premise
 from clinworld.world.presenting import draw_presenting, find_contradicted, fits, list_presentations, tell_presenting
@@ -94,7 +94,8 @@ def _check_opening(premise: Premise, knowledge: Knowledge, rng: Rng) -> tuple[Co
 
 
 def list_diseases(condition: str, person: Person, knowledge: Knowledge) -> tuple[str, ...]:
-    """What a person with a hidden condition may be treated for: what occurs at the age and sex and agrees with the condition."""
+    """What a person with a hidden condition may be treated for: what occurs at the age and sex and agrees with the condition; of what the
+    condition comes only with, that."""
     return _list_diseases(condition, person, knowledge)
 
 
@@ -102,13 +103,15 @@ def list_diseases(condition: str, person: Person, knowledge: Knowledge) -> tuple
 def _list_diseases(condition: str, person: Person, knowledge: Knowledge) -> tuple[str, ...]:
     age = (person.age_low + person.age_high) / 2.0
     rows = (knowledge.conditions[name] for name in load_draw_weights()["disease"])
-    return tuple(
+    possible = tuple(
         row.id
         for row in rows
         if row.id != condition
         and fits(row.sex, row.age_low, row.age_high, *person)
         and not contradicts(row.id, condition, person.sex, age, knowledge)
+        and not are_one_state(row.id, condition, knowledge)
     )
+    return tuple(name for name in possible if name in list_needed(knowledge, condition)) or possible
 
 
 def _draw_adult(name: str, condition: str, knowledge: Knowledge, rng: Rng) -> Person:

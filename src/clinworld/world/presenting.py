@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clinworld.core.days import DAYS_A_YEAR
 from clinworld.core.errors import PremiseConflict
 from clinworld.core.rng import Rng
 from clinworld.core.text import Wording
@@ -34,7 +35,8 @@ def draw_presenting(case_id: str, condition: str, patient: Patient, index_day: i
     """A condition as it shows itself in a patient by the index day.
 
     The presentation is one that fits the patient's sex and whole age band, all such being equally likely. The onset lies before the
-    index day by the presentation's tempo, perhaps before day 0. Raises PremiseConflict `no_presentation` when none fits.
+    index day by the presentation's tempo, perhaps before day 0; of what is inborn it is birth. Raises PremiseConflict `no_presentation`
+    when none fits.
     """
     row = knowledge.conditions[condition]
     fitting = list_presentations(row, patient.sex, patient.age_low, patient.age_high, knowledge)
@@ -51,7 +53,10 @@ def draw_presenting(case_id: str, condition: str, patient: Patient, index_day: i
     low, high = (knowledge.parameter(f"presenting.onset_days_{end}.{chosen.tempo}") for end in ("low", "high"))
     edges = np.log(np.array([low, high]))
     before = float(np.exp(edges[:1] + (edges[1:] - edges[:1]) * drawn.chance(1))[0])
-    return Presenting(condition, chosen.id, index_day - round(before), round(drawn.chance(2), 4))
+    onset = (
+        -round(DAYS_A_YEAR * patient.age_low) if f"presenting.lifelong.{condition}" in knowledge.parameters else index_day - round(before)
+    )
+    return Presenting(condition, chosen.id, onset, round(drawn.chance(2), 4))
 
 
 def list_presentations(row: Condition, sex: str, age_low: int, age_high: int, knowledge: Knowledge) -> list[Presentation]:

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from clinworld.core.days import DAYS_A_YEAR
 from clinworld.gates.case import CaseUnderCheck, Outcome
 from clinworld.knowledge.load import Knowledge
 from clinworld.knowledge.rows import OldEvent
@@ -14,7 +15,7 @@ from clinworld.schema.premise import Premise
 from clinworld.schema.record import History, PastEvent, PastPrescription, Profile, Record
 from clinworld.world.history import list_caused, tell_diagnosis
 from clinworld.world.history_drugs import do_clash, find_contraindications, find_states, has_indication
-from clinworld.world.history_places import DAYS_A_YEAR, PLACES, find_old_event
+from clinworld.world.history_places import PLACES, find_old_event
 from clinworld.world.seen_results import find_against, read_against
 
 CONTROLS = ("a_history_that_fits_the_patient", "a_drug_the_patient_may_not_take")
