@@ -27,8 +27,8 @@ class Push:
 
     `sign` 0 holds the item normal. `beyond` is how far past the reference limit the usual patient lies; where `target` is given that is
     the level itself, inside the limits. `is_own`: the condition's file says so; else it follows from what the file says. `is_slight`: a
-    mild move that only supports the diagnosis, of which not everybody with the condition is beyond the limit. `most` is how far a patient
-    moves at most from their own level.
+    mild move of a result that only supports the diagnosis; not everybody with the condition is beyond its limit. `most` is how far a
+    patient moves at most from their own level.
     """
 
     condition: str
@@ -77,7 +77,7 @@ def _push_own(finding: ConditionFinding, row: Condition, sex: str, knowledge: Kn
     scale = load_scale(knowledge, finding.item, sex)
     beyond = scale.beyond(sign, size) if scale is not None and sign else 0.0
     most = find_most_own(knowledge, finding.item, sign, size)
-    is_slight = size == SIZES[0] and finding.role == "supportive"
+    is_slight = size == SIZES[0] and finding.role == "supportive" and finding.item in knowledge.analytes
     return Push(row.id, finding.item, sign, size, beyond, None, finding.trajectory, True, is_slight, most)
 
 
