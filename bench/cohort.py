@@ -20,7 +20,7 @@ from peers import first_case
 
 TIMES = 2
 DAILY, WITHOUT = (125, 250, 500, 1000), (250, 500, 1000, 2000)
-MANY = (5_000, 50_000)  # without daily streams, once each: whether memory grows
+MANY = (5_000, 200_000)  # without daily streams, once each: whether memory grows
 PATIENTS_BY_DAYS = 500
 PLOT = ROOT / "docs" / "images" / "cohort.png"
 
@@ -49,11 +49,11 @@ def measure_ours(patients: int, *, has_daily: bool, times: int = TIMES) -> Run:
     return min(tries, key=lambda run: run.cpu_s)
 
 
-def measure_memory(before: dict[str, Any] | None) -> dict[str, Any]:
-    """Peak memory of many patients; what an earlier run measured where it is not to be measured again (it takes minutes)."""
-    if before is not None:
-        return before
+def measure_memory() -> dict[str, Any]:
+    """Peak memory of many patients."""
     runs = [measure_ours(n, has_daily=False, times=1) for n in MANY]
+    for run in runs:
+        print(f"{run.patients:,} patients without daily streams: {run.peak_mb:.0f} MB at most, {run.cpu_s:.0f} s CPU")
     return {"date": time.strftime("%Y-%m-%d"), "runs": [run._asdict() for run in runs]}
 
 
@@ -222,8 +222,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--without-peers", action="store_true", help="leave out the peers")
     parser.add_argument("--keep-memory", action="store_true", help="keep the peak memory of many patients that the last results hold")
+    parser.add_argument("--only-memory", action="store_true", help="measure that alone (half an hour) and put it into the last results")
     options = parser.parse_args()
-    written = json.loads((RESULTS / "cohort.json").read_text()) if options.keep_memory else {}
+    path = RESULTS / "cohort.json"
+    written = json.loads(path.read_text()) if options.keep_memory or options.only_memory else {}
+    if options.only_memory:
+        path.write_text(json.dumps({**written, "memory": measure_memory()}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        return
     daily = [measure_ours(n, has_daily=True) for n in DAILY]
     without = [measure_ours(n, has_daily=False) for n in WITHOUT]
     by_days = measure_days()
@@ -242,9 +247,7 @@ def main() -> None:
     print(f"\nrows per CPU second of a further patient with daily streams: {rate:,.0f} (wanted: 1,000,000)")
     for name, (slope, start, off) in fits.items():
         print(f"{name}: {slope:.3g} a unit + {start:.3g}, no point farther than {100 * off:.0f} % from the line")
-    memory = measure_memory(written.get("memory"))
-    for run in memory["runs"]:
-        print(f"{run['patients']:,} patients without daily streams: {run['peak_mb']:.0f} MB at most, {run['cpu_s']:.0f} s CPU")
+    memory = written["memory"] if options.keep_memory else measure_memory()
     peers = [] if options.without_peers else compare_peers(rate)
     if peers:
         print()
