@@ -303,6 +303,7 @@ def test_doses_a_week_are_named_among_keys_without_effect(tmp_path: Path) -> Non
         ("driver: calorie_intake_change, adherence_low: 0.89", True),
         ("outcome: maintain, driver: poor_medication_adherence, adherence_low: 0.5", True),
         ("outcome: regain, driver: poor_medication_adherence, adherence_low: 0.5", False),
+        ("outcome: regain, driver: medication_intolerance, adherence_low: 0.5", False),
         ("outcome: regain, adherence_low: 0.5", False),
         ("adherence_low: 0.5", False),
         ("outcome: maintain, adherence_low: 0.9", False),
@@ -315,3 +316,14 @@ def test_low_adherence_that_the_course_does_not_reach_is_named(latent: str, is_n
     if not is_named and "noise" not in latent:
         premise = derive_premise(case, job, KNOWLEDGE, Rng(job.seed))
         assert premise.outcome == "maintain" or premise.adherence_course[-1][1] == case.controls.adherence_low
+
+
+@pytest.mark.parametrize("driver", ["poor_medication_adherence", "medication_intolerance", "calorie_intake_change"])
+def test_a_case_with_every_value_in_force_written_out_is_the_same_patient(driver: str, tmp_path: Path) -> None:
+    latent = f"{{outcome: regain, driver: {driver}, reversal_week: 20, noise: [{{class: transient_spike, week: 9, day: 4}}]}}"
+    job, case = read_case(tmp_path, latent=latent)
+    premise = derive_premise(case, job, KNOWLEDGE, Rng(job.seed))
+    path = tmp_path / "written.job.yaml"
+    path.write_text(json.dumps({"job_id": job.job_id, "task": job.task, "seed": shown_seed(job.seed), "cases": [write_out(case, premise)]}))
+    again = read_job(path, KNOWLEDGE)
+    assert derive_premise(again.cases[0], again, KNOWLEDGE, Rng(again.seed)) == premise

@@ -37,9 +37,10 @@ from clinworld.knowledge.check_numbers import (
     check_drivers,
     check_levels,
     check_missing_days,
+    check_parameter_ranges,
 )
 from clinworld.knowledge.check_references import (
-    check_daily_streams,
+    check_correlations,
     check_derived_streams,
     check_parameter_names,
     check_references,
@@ -82,7 +83,7 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
     check_parameter_names,
     check_indications,
     check_derived_streams,
-    check_daily_streams,
+    check_correlations,
     check_look_alikes,
     check_told_apart,
     check_presentations,
@@ -106,6 +107,7 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[Finding]], ...] = (
     check_drivers,
     check_artifacts,
     check_missing_days,
+    check_parameter_ranges,
     check_finding_kinds,
     check_units,
     check_alternatives,

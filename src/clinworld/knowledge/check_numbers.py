@@ -9,6 +9,17 @@ from clinworld.knowledge.places import place_of, rows_in_question
 from clinworld.knowledge.rows import Analyte, Stream
 from clinworld.schema.finding import Finding
 
+_MENOPAUSE = "levels_after_menopause_"
+_RANGES = {  # parameters whose ids begin so, and the values they may have
+    "background.documented_share.": (0.0, 1.0),
+    "background.odds_per_5_bmi.": (0.1, 10.0),
+    "history_years_there.": (0.0, 100.0),
+    "kin.": (-5.0, 5.0),
+    "kin_down.": (-5.0, 5.0),
+    "kin_up.": (-5.0, 5.0),
+    "presenting.lifelong.": (1.0, 1.0),
+}
+_LEVELS = ("levels_usual_mean.", f"{_MENOPAUSE}low.", f"{_MENOPAUSE}high.")  # of the analyte they end with
 _INSIDE = ("ref_low_m", "ref_high_m", "ref_low_f", "ref_high_f", "ref_low", "ref_high", "cut", "mean_m", "mean_f", "diagnostic_high")
 
 
@@ -153,3 +164,24 @@ def check_missing_days(knowledge: Knowledge) -> Iterator[Finding]:
         if stream.p_off_off < stream.p_off_worn:
             place = place_of(knowledge, "streams", key, "p_off_off")
             yield Finding("missing_days_run", place, f"{stream.p_off_off:g}", f"at least p_off_worn, {stream.p_off_worn:g}")
+
+
+def check_parameter_ranges(knowledge: Knowledge) -> Iterator[Finding]:
+    """Parameters of a family are values their family may have; levels lie inside the bounds of their analyte, and rise."""
+    for key, row in knowledge.parameters.items():
+        place = place_of(knowledge, "parameters", key, "value")
+        for beginning, (low, high) in _RANGES.items():
+            if key.startswith(beginning) and not low <= row.value <= high:
+                allowed = f"{low:g} to {high:g}" if low < high else f"{low:g}; leave the row out for no"
+                yield Finding("parameter_in_range", place, f"{row.value:g}", allowed)
+        for beginning in _LEVELS:
+            analyte = knowledge.analytes.get(key.removeprefix(beginning)) if key.startswith(beginning) else None
+            if analyte is not None and not (row.value > 0.0 and analyte.hard_low <= row.value <= analyte.hard_high):
+                yield Finding("parameter_in_range", place, f"{row.value:g}", f"between {analyte.hard_low:g} and {analyte.hard_high:g}")
+        if key.startswith(_MENOPAUSE):
+            end, _, name = key.removeprefix(_MENOPAUSE).partition(".")
+            other = knowledge.parameters.get(f"{_MENOPAUSE}{'high' if end == 'low' else 'low'}.{name}")
+            if other is None:
+                yield Finding("parameter_in_range", place, "one end alone", f"{_MENOPAUSE}low.{name} and {_MENOPAUSE}high.{name} together")
+            elif end == "high" and row.value <= other.value:
+                yield Finding("parameter_in_range", place, f"{row.value:g}", f"above {_MENOPAUSE}low.{name}, {other.value:g}")

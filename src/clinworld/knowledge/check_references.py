@@ -7,7 +7,7 @@ from typing import Any
 from clinworld.knowledge.faults import find_unknown
 from clinworld.knowledge.load import FILE_KINDS, Knowledge
 from clinworld.knowledge.places import claims, place_of, rows_in_question
-from clinworld.knowledge.rows import STATUSES, Source
+from clinworld.knowledge.rows import STATUSES, PanelCorrelation, Source
 from clinworld.schema.finding import Finding
 
 DOSE = "dose"  # what a driver may be observed in besides streams
@@ -177,14 +177,20 @@ _NAMED = {  # how ids of parameters begin that go on with the ids of other rows,
 }
 
 
+_SHORTER = ("history_order.",)  # may name the first alone
+
+
 def check_parameter_names(knowledge: Knowledge) -> Iterator[Finding]:
     """A parameter whose id names other rows names rows there are: a misspelt one would act on nothing, in silence."""
     known = _known_ids(knowledge)
     for key, _ in rows_in_question(knowledge, "parameters"):
         for beginning, kinds in _NAMED.items():
             if key.startswith(beginning):
-                for name, kind in zip(key.removeprefix(beginning).split("."), kinds, strict=False):
-                    yield from find_unknown("id_resolves", place_of(knowledge, "parameters", key, "id"), (name,), known[kind], kind)
+                names, place = key.removeprefix(beginning).split("."), place_of(knowledge, "parameters", key, "id")
+                if len(names) > len(kinds) or (len(names) < len(kinds) and beginning not in _SHORTER):
+                    yield Finding("id_resolves", place, repr(key), f"{beginning} and then {', '.join(kinds)}, with a dot between")
+                for name, kind in zip(names, kinds, strict=False):
+                    yield from find_unknown("id_resolves", place, (name,), known[kind], kind)
 
 
 def _known_ids(knowledge: Knowledge) -> dict[str, Collection[str]]:
@@ -217,19 +223,32 @@ def _known_ids(knowledge: Knowledge) -> dict[str, Collection[str]]:
     }
 
 
-def check_daily_streams(knowledge: Knowledge) -> Iterator[Finding]:
-    """Streams whose readings of a day go together are measured themselves, and by the same devices: whoever has one may have both."""
+def check_correlations(knowledge: Knowledge) -> Iterator[Finding]:
+    """Two items stand together once at a level, whichever comes first.
+
+    Streams whose readings of a day go together are measured themselves, and by the same devices: whoever has one may have both.
+    """
+    stands: dict[tuple[str, frozenset[str]], str] = {}
     for key, row in knowledge.correlations.items():
-        if row.level != "daily":
-            continue
-        one = knowledge.streams.get(row.a)
-        for cell, name in (("a", row.a), ("b", row.b)):
-            stream, place = knowledge.streams.get(name), place_of(knowledge, "correlations", key, cell)
-            if stream is None or stream.parent:
-                yield Finding("daily_streams_go_together", place, repr(name), "a stream that is measured itself")
-            elif one is not None and stream.devices != one.devices:
-                by, allowed = (" or ".join(each.devices) or "no device" for each in (stream, one))
-                yield Finding("daily_streams_go_together", place, f"{name!r}, by {by}", f"a stream by {allowed}, as {row.a}")
+        before = stands.setdefault((row.level, frozenset((row.a, row.b))), key)
+        if before != key or row.a == row.b:
+            allowed = "two different items" if row.a == row.b else f"a pair that does not stand already in row {before}"
+            yield Finding("pair_stands_once", place_of(knowledge, "correlations", key, "b"), f"{row.a!r} and {row.b!r}", allowed)
+        if row.level == "daily":
+            yield from _check_daily(row, knowledge)
+
+
+def _check_daily(row: PanelCorrelation, knowledge: Knowledge) -> Iterator[Finding]:
+    check, one = "daily_streams_go_together", knowledge.streams.get(row.a)
+    if row.of != "results":
+        yield Finding(check, place_of(knowledge, "correlations", row.id, "of"), repr(row.of), "results, as readings are")
+    for cell, name in (("a", row.a), ("b", row.b)):
+        stream, place = knowledge.streams.get(name), place_of(knowledge, "correlations", row.id, cell)
+        if stream is None or stream.parent or not stream.devices:
+            yield Finding(check, place, repr(name), "a stream that a device measures itself")
+        elif one is not None and stream.devices != one.devices:
+            by, allowed = (" or ".join(each.devices) or "no device" for each in (stream, one))
+            yield Finding(check, place, f"{name!r}, by {by}", f"a stream by {allowed}, as {row.a}")
 
 
 def check_derived_streams(knowledge: Knowledge) -> Iterator[Finding]:

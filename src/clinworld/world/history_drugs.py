@@ -209,9 +209,9 @@ def draw_past_lines(
     for stop in ended:
         treated = list_treated(knowledge, (stop.drug,))
         condition = next(name for name in conditions if name in treated)
-        early = [day for day in moments[condition] if day <= stop.day - least]
-        days = [day for day in early if day >= find_launch(knowledge, stop.drug)] or early[-1:]
-        lines.append(_begin(premise, knowledge.drugs[stop.drug], condition, days, stop.day, knowledge, rng))
+        days = [day for day in moments[condition] if find_launch(knowledge, stop.drug) <= day <= stop.day - least]
+        if days:  # else the drug came too late to have been begun, and the record is left out with it
+            lines.append(_begin(premise, knowledge.drugs[stop.drug], condition, days, stop.day, knowledge, rng))
     paths = [("history", "drugs", condition) for condition in conditions]
     drawn = words_to_uniform(rng.first_words(premise.case_id, paths, _DRAWS * int(knowledge.parameter("history_lines_most")))).tolist()
     for condition, uniforms in zip(conditions, drawn, strict=True):

@@ -13,7 +13,7 @@ from clinworld.world.job_names import find_comorbidity, find_disease, find_drug,
 from clinworld.world.job_text import JobText, describe, number_text
 from clinworld.world.job_values import in_force, read_section, read_word
 
-FALLING_DRIVER = "poor_medication_adherence"
+FALLING_DRIVER, SLIPPING_DRIVER = "poor_medication_adherence", "medication_intolerance"
 _DAYS_A_WEEK = 7
 
 
@@ -101,10 +101,10 @@ def _read_controls(
     if driver is not None:
         driver = find_name(text, (*place, "driver"), "drivers", driver, knowledge, error_kind="empty_gold_drivers")
     faults = _read_noise(text, (*place, "noise"), latent.get("noise", []), course_end, facts, knowledge)
-    may_fall = value("outcome") != "maintain" and driver in (None, FALLING_DRIVER)
+    may_fall = value("outcome") != "maintain" and driver in (None, FALLING_DRIVER, SLIPPING_DRIVER)
     least = knowledge.parameter("premise_adherence_steady_least")
     if value("adherence_low") < least and not may_fall and not any(fault.kind == "adherence_gap" for fault in faults):
-        labels[f"latent.adherence_low below {number_text(least)} (acts with a regain by {FALLING_DRIVER} only)"] = None
+        labels[f"latent.adherence_low below {number_text(least)} (acts with a regain by {FALLING_DRIVER} or {SLIPPING_DRIVER} only)"] = None
     return Controls(
         outcome=value("outcome"),
         driver=driver,

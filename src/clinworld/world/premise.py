@@ -15,14 +15,13 @@ from clinworld.schema.premise import Patient, PlannedArtifact, PlannedSymptom, P
 from clinworld.world.artifact_sizes import draw_artifact
 from clinworld.world.conflicts import check_premise
 from clinworld.world.contexts import choose_contexts
-from clinworld.world.job_case import FALLING_DRIVER
+from clinworld.world.job_case import FALLING_DRIVER, SLIPPING_DRIVER
 from clinworld.world.job_task import shown_seed
 from clinworld.world.pace import descent_limit_kg_per_day
 
 __all__ = ["LOW_RESPONSE", "check_premise", "derive_premise"]
 
 LOW_RESPONSE = "biological_low_response"
-_INTOLERANCE = "medication_intolerance"
 _DEFAULT_DRIVERS: dict[Outcome, str] = {"regain": FALLING_DRIVER, "maintain": "unknown_or_multifactorial"}
 _LASTING = "device_switch"  # another scale stays another scale
 _TRIES = 64
@@ -36,8 +35,8 @@ def derive_premise(case: Case, job: Job, knowledge: Knowledge, rng: Rng) -> Prem
     reversal_day = _derive_reversal(controls, knowledge) if outcome == "regain" else None
     falls = outcome == "regain" and driver == FALLING_DRIVER
     # Who bears a medicine badly leaves out a dose now and then.
-    slips = outcome == "regain" and driver == _INTOLERANCE and "latent.adherence_low" not in case.written
-    low = _derive_adherence_low(case, falls, knowledge)
+    slips = outcome == "regain" and driver == SLIPPING_DRIVER
+    low = _derive_adherence_low(case, knowledge, falls=falls, slips=slips)
     contexts = choose_contexts(facts.symptoms, knowledge)
     ages = parse_age_range(facts.age_range)
     assert ages is not None, facts.age_range
@@ -124,9 +123,11 @@ def _derive_slope(facts: Facts, controls: Controls, reversal_day: int | None) ->
     return (controls.regain_end_kg - facts.nadir_weight) * 7 / days
 
 
-def _derive_adherence_low(case: Case, falls: bool, knowledge: Knowledge) -> float:
-    """The written share; where adherence falls and nothing is written, a share below that of the index day."""
+def _derive_adherence_low(case: Case, knowledge: Knowledge, *, falls: bool, slips: bool) -> float:
+    """The written share; where adherence falls or slips and nothing is written, a share below that of the index day."""
     low = case.controls.adherence_low
+    if slips and "latent.adherence_low" not in case.written:
+        return min(low, knowledge.parameter("premise_adherence_slipping_last"))
     if falls and "latent.adherence_low" not in case.written and low >= knowledge.parameter("premise_adherence_falling_index"):
         return knowledge.parameter("premise_adherence_falling_low")
     return low
@@ -148,8 +149,8 @@ def _derive_adherence(
         high = number("premise_adherence_steady_first")
         knots = [(0, high), (first, high), (index_day, number("premise_adherence_steady_index"))]
         later = (number("premise_adherence_steady_middle"), max(number("premise_adherence_steady_least"), low))
-        if slips:
-            later = (number("premise_adherence_slipping_middle"), number("premise_adherence_slipping_last"))
+        if slips and low < number("premise_adherence_steady_least"):
+            later = (number("premise_adherence_slipping_middle"), low)
         knots += zip((middle, end), later, strict=True)
     return tuple({day: level for day, level in knots}.items())
 
