@@ -42,7 +42,7 @@ BROKEN = [
     ("check_references", "id_resolves", row("events", shadows="sleep_declin"), "nearest: 'sleep_decline'"),
     ("check_derived_streams", "derived_stream_is_whole", row("streams", parent="steps"), "streams.csv (sample), parent"),
     ("check_correlations", "daily_streams_go_together", row("correlations", level="daily"), "panel_correlations.csv (sample), a"),
-    ("check_correlations", "daily_streams_go_together", row("correlations", level="daily", a="steps", b="vo2max"), "measured itself"),
+    ("check_correlations", "daily_streams_go_together", row("correlations", level="daily", a="steps", b="vo2max"), "measures itself"),
     (
         "check_correlations",
         "daily_streams_go_together",
