@@ -11,7 +11,16 @@ from clinworld.schema.premise import Premise
 from clinworld.world.effects import load_drug_table
 from clinworld.world.history import draw_diagnoses, find_control, list_caused
 from clinworld.world.history_doses import climb_doses
-from clinworld.world.history_drugs import find_launch, find_order, find_treated, has_indication, tilt_chance
+from clinworld.world.history_drugs import (
+    Ended,
+    Patient,
+    draw_past_lines,
+    find_launch,
+    find_order,
+    find_treated,
+    has_indication,
+    tilt_chance,
+)
 from clinworld.world.history_places import find_old_event
 
 STATINS = {row.id for row in KNOWLEDGE.drugs.values() if row.drug_class == "statin"}
@@ -182,3 +191,14 @@ def test_nobody_was_given_a_drug_before_it_existed() -> None:
 def test_most_drugs_begun_before_day_0_go_on() -> None:
     begun = [(drug, premise) for premise in premises(PATIENTS) for drug in begins_of(premise)]
     assert np.mean([drug in in_force(premise) for drug, premise in begun]) > 0.5
+
+
+def test_a_recorded_end_of_a_drug_before_it_existed_begins_no_line() -> None:
+    premise = patients_with("type_2_diabetes")[0]
+    moments = {"type_2_diabetes": [-9000, -4000, -1200, -900, -600, -300]}
+    patient = Patient({}, {}, frozenset(), (), frozenset(KNOWLEDGE.drugs), lambda line, others: True)
+    launch = find_launch(KNOWLEDGE, "empagliflozin")
+    for end, begins in ((int(launch) + 1, False), (-500, True)):
+        lines = draw_past_lines(premise, moments, [Ended("empagliflozin", end)], patient, KNOWLEDGE, RNG)
+        assert [line.drug.id for line in lines] == ["empagliflozin"] * begins
+        assert all(line.steps[0][0] >= launch for line in lines)

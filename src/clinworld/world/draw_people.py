@@ -4,7 +4,6 @@ A background condition is documented and acts in the body; it is never the answe
 addressed by what they decide, so that a condition more moves only the people it is drawn in.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -22,7 +21,6 @@ from clinworld.world.history_drugs import find_contraindications, find_states
 from clinworld.world.mixing import derive_mark, mix_words
 from clinworld.world.presenting import fits, list_presentations
 
-_HEAVIEST = 60.0  # kg/m², beyond the body mass index of anyone drawn
 AREA = "people"
 BAND_YEARS = 5
 CHRONIC = ("weeks", "months", "years")
@@ -112,10 +110,11 @@ def draw_background(case_id: str, person: Person, limits: Limits, knowledge: Kno
     # One word a case, mixed with each condition's own digest: independent draws for all at the price of one address.
     chances = words_to_uniform(mix_words(rng.at(case_id, AREA, "background").words(1), candidates.marks))
     accepted: dict[str, float] = {}  # name → its chance, as a share of what would still have been enough
-    for place in (chances < candidates.most_likely).nonzero()[0].tolist():
+    factors = _find_build_odds(candidates, limits.bmi, knowledge)
+    for place in (chances < _times_odds(candidates.most_likely, factors)).nonzero()[0].tolist():
         name, share, chance = candidates.names[place], candidates.shares[place], float(chances[place])
         p = candidates.documented[place] * max(share, _raise_share(name, share, (*had, *accepted), person, knowledge))
-        p = _go_with_build(name, p, limits.bmi, knowledge)
+        p = float(_times_odds(p, factors[place]))
         if chance < p and _is_possible(name, person, limits, tuple(accepted), knowledge):
             accepted[name] = chance / p
     most = int(knowledge.parameter("background.most"))
@@ -126,11 +125,12 @@ def draw_background(case_id: str, person: Person, limits: Limits, knowledge: Kno
 
 class _Candidates(NamedTuple):
     # What may be a background condition of a person, commonest first, and the share of each that is documented; `most_likely` is how
-    # likely it is documented in someone with the condition and the build that make it most so.
+    # likely it is documented in someone with the condition that makes it most so, `log_odds` how its odds go with 5 kg/m².
     names: tuple[str, ...]
     shares: tuple[float, ...]
     documented: tuple[float, ...]
     most_likely: Reals
+    log_odds: Reals
     marks: Words
 
 
@@ -140,26 +140,32 @@ def _list_candidates(knowledge: Knowledge, person: Person) -> _Candidates:
     ranked = sorted((each for each in shares if each[1] > 0.0), key=lambda each: (-each[1], each[0]))
     everything = tuple(dict.fromkeys(other for row in knowledge.comorbidities.values() for other in (row.a, row.b)))
     names = tuple(name for name, _ in ranked)
-    own = (knowledge.parameters.get(f"background.documented_share.{name}") for name in names)
-    documented = tuple(knowledge.parameter("background.documented_share") if row is None else row.value for row in own)
+    documented = _list_own(names, "background.documented_share", knowledge.parameter("background.documented_share"), knowledge)
     raised = [max(share, _raise_share(name, share, everything, person, knowledge)) for name, share in ranked]
-    most_likely = [_go_with_build(name, part * p, _HEAVIEST, knowledge) for name, part, p in zip(names, documented, raised, strict=True)]
     return _Candidates(
         names,
         tuple(share for _, share in ranked),
         documented,
-        np.array(most_likely),
+        np.array(documented) * raised,
+        np.log(np.array(_list_own(names, "background.odds_per_5_bmi", 1.0, knowledge))),
         np.array([derive_mark(name) for name in names], dtype=np.uint64),
     )
 
 
-def _go_with_build(name: str, p: float, bmi: float | None, knowledge: Knowledge) -> float:
-    """A chance as it is at a body mass index, by the odds ratio of the condition for each 5 kg/m² about a usual one."""
-    odds = knowledge.parameters.get(f"background.odds_per_5_bmi.{name}")
-    if odds is None or bmi is None:
-        return p
-    factor = math.pow(odds.value, (bmi - knowledge.parameter("levels_typical_bmi")) / 5.0)
-    return p * factor / (1.0 - p + p * factor)
+def _list_own(names: Sequence[str], beginning: str, usual: float, knowledge: Knowledge) -> tuple[float, ...]:
+    """The parameter of each condition, or the usual value where it has none of its own."""
+    rows = (knowledge.parameters.get(f"{beginning}.{name}") for name in names)
+    return tuple(usual if row is None else row.value for row in rows)
+
+
+def _find_build_odds(candidates: _Candidates, bmi: float | None, knowledge: Knowledge) -> Reals:
+    """By how much the odds of each candidate differ at a body mass index from those at a usual one; 1 where it is not known."""
+    typical = knowledge.parameter("levels_typical_bmi")
+    return np.asarray(np.exp(candidates.log_odds * ((typical if bmi is None else bmi) - typical) / 5.0))
+
+
+def _times_odds(chance: Reals | float, factor: Reals | float) -> Reals | float:
+    return chance * factor / (1.0 - chance + chance * factor)
 
 
 @lru_cache(maxsize=8)
@@ -225,6 +231,12 @@ def _resemble(one: str, other: str, knowledge: Knowledge) -> bool:
     return any(b in [alike.condition for alike in knowledge.conditions[a].look_alikes] for a, b in pairs if a in knowledge.conditions)
 
 
+class _Telling(NamedTuple):
+    # The direction (0: held normal) in which a finding goes that finds or confirms a condition, and whether it finds it.
+    sign: int
+    is_screening: bool
+
+
 @lru_cache(maxsize=65536)
 def _are_apart(one: str, other: str, sex: str, age_years: float, knowledge: Knowledge) -> bool:
     """Whether two conditions are hardly documented in one person.
@@ -235,8 +247,7 @@ def _are_apart(one: str, other: str, sex: str, age_years: float, knowledge: Know
     moved, opposed = (_find_moved(knowledge, name, sex, age_years).past_mild for name in (one, other))
     if _resemble(one, other, knowledge) or any(opposed.get(item) == -sign for item, sign in moved.items()):
         return True
-    shared = _share_telling(one, other, knowledge)
-    return any(mine.sign != its.sign or (mine.is_screening and its.is_screening) for mine, its in shared)
+    return are_one_state(one, other, knowledge) or any(mine.sign != its.sign for mine, its in _share_telling(one, other, knowledge))
 
 
 def are_one_state(one: str, other: str, knowledge: Knowledge) -> bool:
@@ -245,15 +256,9 @@ def are_one_state(one: str, other: str, knowledge: Knowledge) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _share_telling(one: str, other: str, knowledge: Knowledge) -> "tuple[tuple[_Telling, _Telling], ...]":
+def _share_telling(one: str, other: str, knowledge: Knowledge) -> tuple[tuple[_Telling, _Telling], ...]:
     told, as_told = _find_telling(knowledge, one), _find_telling(knowledge, other)
     return tuple((told[item], as_told[item]) for item in told.keys() & as_told.keys())
-
-
-class _Telling(NamedTuple):
-    # The direction (0: held normal) in which a finding goes that finds or confirms a condition, and whether it finds it.
-    sign: int
-    is_screening: bool
 
 
 @lru_cache(maxsize=512)

@@ -209,7 +209,8 @@ def draw_past_lines(
     for stop in ended:
         treated = list_treated(knowledge, (stop.drug,))
         condition = next(name for name in conditions if name in treated)
-        days = [day for day in moments[condition] if find_launch(knowledge, stop.drug) <= day <= stop.day - least]
+        launch = find_launch(knowledge, stop.drug)
+        days = [day for day in moments[condition] if launch <= day <= stop.day - least]
         if days:  # else the drug came too late to have been begun, and the record is left out with it
             lines.append(_begin(premise, knowledge.drugs[stop.drug], condition, days, stop.day, knowledge, rng))
     paths = [("history", "drugs", condition) for condition in conditions]

@@ -149,7 +149,9 @@ def _read_noise(
         first = week * _DAYS_A_WEEK + day
         if first > course_end:
             found = f"week {week}, which starts on day {first}" if not day else f"day {day} of week {week}, which is day {first}"
-            raise text.error((*at, "week"), found, f"the course ends on day {course_end}", do="Choose an earlier week.", kind="noise_week")
+            raise text.error(
+                (*at, "week"), found, f"the course ends on day {course_end}", do="Choose an earlier week or day.", kind="noise_week"
+            )
         needs = knowledge.artifacts[kind].needs
         if needs and not set(needs) & set(facts.devices):
             raise text.error(

@@ -342,12 +342,8 @@ def _usual_log_level(row: Analyte, ref_low: float | None, high: float, knowledge
     top = math.log(high)
     if ref_low is not None:
         usual = knowledge.parameters.get(f"{_USUAL_MEAN}{row.id}")
-        return (
-            (low + top) / 2.0 if usual is None else math.log(usual.value),
-            (top - low) / knowledge.parameter("levels_reference_width_sd"),
-            low,
-            top,
-        )
+        mean = (low + top) / 2.0 if usual is None else math.log(usual.value)
+        return mean, (top - low) / knowledge.parameter("levels_reference_width_sd"), low, top
     sd = math.sqrt(math.log1p(((row.cv_between_pct or 0.0) / 100.0) ** 2))
     return max(top - knowledge.parameter("levels_reference_upper_sd") * sd, low), sd, low, top
 
